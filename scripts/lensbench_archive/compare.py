@@ -157,47 +157,54 @@ class Shared(NamedTuple):
     def by_task(self, run: FinishedRun, condition: str, quantity: str) -> ByTask:
         """The mean of each task's trials that have the quantity: deltas, scores, or logarithms of NEEDS (nothing has a
         logarithm of 0). Tasks without any are left out."""
-        comparison, of = (
-            self.comparison(run, condition),
-            QUANTITIES[SCORE if quantity == DELTA else quantity].of,
-        )
-        trials: Mapping[str, Sequence[Fraction | float]] = comparison.known(
-            partial(of, run.tables)
-        )[0]
+        comparison = self.comparison(run, condition)
+        trials: Mapping[str, Sequence[Fraction | float]]
         if quantity == DELTA:
             trials = differences(comparison.pairs(run.tables.score))
-        if quantity in NEEDS:
-            trials = {
-                task: [math.log(value) for value in own if value > 0]
-                for task, own in trials.items()
-            }
-        return {task: sum(trials[task]) / len(trials[task]) for task in self.tasks if trials[task]}
+        else:
+            of = QUANTITIES[quantity].of
+            trials, _ = comparison.known(partial(of, run.tables))
+        means: dict[str, Fraction | float] = {}
+        for task in self.tasks:
+            values: Sequence[Fraction | float] = trials[task]
+            if quantity in NEEDS:
+                values = [math.log(value) for value in values if value > 0]
+            if values:
+                means[task] = sum(values) / len(values)
+        return means
 
     def change(
         self, run: FinishedRun, treatment: str | None, quantity: str, conditions: tuple[str, str]
     ) -> Change:
         """A quantity of the reference's condition, and of the run's."""
         plan = self.runs[0].plan
-        before, after = map(self.by_task, (self.runs[0], run), conditions, (quantity, quantity))
+        earlier, later = conditions
+        before = self.by_task(self.runs[0], earlier, quantity)
+        after = self.by_task(run, later, quantity)
         both = [task for task in self.tasks if task in before and task in after]
+        repositories = {task: plan["tasks"][task]["repository"] for task in self.tasks}
         difference = estimate(
             {task: after[task] - before[task] for task in both},
-            {task: plan["tasks"][task]["repository"] for task in self.tasks},
+            repositories,
             plan["gate"]["alpha"],
             len(self.tasks),
             plan["seed"],
             power=plan["gate"]["power"],
         )
-        means = [
-            sum(float(side[task]) for task in both) / len(both) if both else None
-            for side in (before, after)
-        ]
+        old = _mean(before, both)
+        new = _mean(after, both)
         if quantity in NEEDS:
-            difference, means = (
-                as_change(difference),
-                [None if mean is None else math.exp(mean) for mean in means],
-            )
-        return Change(run.name, treatment, quantity, means[0], means[1], difference)
+            difference = as_change(difference)
+            old = None if old is None else math.exp(old)
+            new = None if new is None else math.exp(new)
+        return Change(run.name, treatment, quantity, old, new, difference)
+
+
+def _mean(values: ByTask, tasks: Sequence[str]) -> float | None:
+    """The mean over these tasks; None without any."""
+    if not tasks:
+        return None
+    return sum(float(values[task]) for task in tasks) / len(tasks)
 
 
 def changes(overlap: Shared) -> list[Change]:

@@ -59,7 +59,8 @@ class FinishedRun:
 
     def counterpart(self, treatment: str, of: FinishedRun) -> str | None:
         """The condition that stands for a treatment of another run: the one of that name, or the only one of both."""
-        own, others = treatments(self.plan), treatments(of.plan)
+        own = treatments(self.plan)
+        others = treatments(of.plan)
         if treatment in own:
             return treatment
         return own[0] if len(own) == len(others) == 1 else None
@@ -71,20 +72,23 @@ def read_runs(folders: Sequence[Path]) -> list[FinishedRun]:
     if len(folders) < 2:
         raise UserError("one run cannot be compared; name two or more, such as bench/a bench/b")
     names = [folder.resolve().name for folder in folders]
-    runs = [
-        _read_run(folder, name if names.count(name) == 1 else str(folder))
-        for folder, name in zip(folders, names, strict=True)
-    ]
-    for number, run in enumerate(runs):
-        for other in runs[:number]:
-            if (run.tables.records, run.tables.scores) == (
-                other.tables.records,
-                other.tables.scores,
-            ):
+    runs: list[FinishedRun] = []
+    for folder, name in zip(folders, names, strict=True):
+        is_unique = names.count(name) == 1
+        run = _read_run(folder, name if is_unique else str(folder))
+        for other in runs:
+            if _is_same(run, other):
                 raise UserError(
                     f"{other.name} and {run.name} are the same run; name two different ones"
                 )
+        runs.append(run)
     return runs
+
+
+def _is_same(run: FinishedRun, other: FinishedRun) -> bool:
+    """True for two copies of one run folder."""
+    has_same_records = run.tables.records == other.tables.records
+    return has_same_records and run.tables.scores == other.tables.scores
 
 
 def _read_run(folder: Path, name: str) -> FinishedRun:
@@ -175,17 +179,22 @@ def changed_settings(
     runs: Sequence[FinishedRun], tasks: Sequence[str]
 ) -> tuple[list[Setting], list[str]]:
     """The settings that differ, and the names of those that do not. `tasks` are those that are compared."""
-    by_run = {run.name: settings_of(run, runs[0]) for run in runs}
-    names = dict.fromkeys(name for settings in by_run.values() for name in settings)
-    rows = [Setting(name, {run: by_run[run].get(name, "") for run in by_run}) for name in names]
+    by_name: dict[str, dict[str, str]] = {}
+    for run in runs:
+        for name, value in settings_of(run, runs[0]).items():
+            by_name.setdefault(name, dict.fromkeys((each.name for each in runs), ""))
+            by_name[name][run.name] = value
+    rows = [Setting(name, values) for name, values in by_name.items()]
     rows += _repositories(runs, tasks)
     changes = [row for row in rows if len(set(row.values.values())) > 1]
-    kinds = {row.name: _kind(row.name) for row in rows}
-    changed_kinds = {kinds[row.name] for row in changes}
-    same = (kind if kind not in changed_kinds else name for name, kind in kinds.items())
-    return changes, [
-        name for name in dict.fromkeys(same) if name not in {row.name for row in changes}
-    ]
+    changed = {row.name for row in changes}
+    changed_kinds = {_kind(name) for name in changed}
+    same: dict[str, None] = {}
+    for row in rows:
+        if row.name not in changed:
+            kind = _kind(row.name)
+            same[row.name if kind in changed_kinds else kind] = None
+    return changes, [*same]
 
 
 def _kind(name: str) -> str:
@@ -198,7 +207,8 @@ def _kind(name: str) -> str:
 
 def settings_of(run: FinishedRun, reference: FinishedRun) -> dict[str, str]:
     """Everything but the tasks and their repositories, as texts. Conditions have their names in the reference."""
-    plan, records = run.plan, [record for record in run.tables.valid if record.source == "run"]
+    plan = run.plan
+    records = [record for record in run.tables.valid if record.source == "run"]
     outcomes = [record.outcome for record in records]
     return {
         "lensbench": _all(record.lensbench for record in records),

@@ -66,7 +66,8 @@ class Contrasts(NamedTuple):
         scale = self.counts / self.tasks
         margins = self._limit(alpha, seed) * errors[0] * scale
         found = []
-        for delta, margin, tasks in zip(means[0] * scale, margins, self.tasks, strict=True):
+        deltas = means[0] * scale
+        for delta, margin, tasks in zip(deltas, margins, self.tasks, strict=True):
             found.append(Contrast(float(delta), float(margin), int(tasks)))
         return found
 
@@ -76,8 +77,9 @@ class Contrasts(NamedTuple):
 
         means = signs @ self.units / self.counts
         squares = (self.units**2).sum(axis=0)
-        spread = np.maximum(squares - self.counts * means**2, 1e-12) / (self.counts - 1)
-        return means, np.sqrt(spread / self.counts)
+        deviations = np.maximum(squares - self.counts * means**2, 1e-12)
+        variances = deviations / (self.counts - 1)
+        return means, np.sqrt(variances / self.counts)
 
     def _limit(self, alpha: float, seed: int) -> float:
         """What the largest t value exceeds with the chance `alpha` where nothing differs."""
@@ -85,8 +87,10 @@ class Contrasts(NamedTuple):
 
         signs = np.random.default_rng(seed).choice((-1.0, 1.0), (FLIPS, len(self.units)))
         means, errors = self._means(signs)
-        largest = np.sort(np.abs(means / errors).max(axis=1))
-        return float(largest[math.ceil((1 - alpha) * (FLIPS + 1)) - 1])
+        largest = np.abs(means / errors).max(axis=1)
+        largest.sort()
+        rank = math.ceil((1 - alpha) * (FLIPS + 1))
+        return float(largest[rank - 1])
 
 
 def contrasts(changes: Floats, repositories: Sequence[str | None]) -> Contrasts:

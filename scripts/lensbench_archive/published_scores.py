@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 
@@ -41,21 +41,17 @@ def read_scores(path: Path) -> dict[Run, Fraction]:
             raise UserError(
                 f"{path}:{line}: {entry!r} is neither a score of 0 to 100% nor a verdict"
             )
-        points.setdefault(
-            (row["task"].strip("`* "), row["condition"].strip("`* ").lower()), []
-        ).append(value)
-    twice = (
-        [run for run, given in points.items() if len(given) > 1]
-        if "verdict" not in rows[0][1]
-        else []
-    )
-    if twice:
-        raise UserError(f"{path}: several scores of {'-'.join(twice[0])}; keep one")
-    by_verdict = "verdict" in rows[0][1]
-    return {
-        run: score_of(given, len(given)) if by_verdict else given[0]
-        for run, given in points.items()
-    }
+        task = row["task"].strip("`* ")
+        condition = row["condition"].strip("`* ").lower()
+        points.setdefault((task, condition), []).append(value)
+    if "verdict" in rows[0][1]:
+        return {run: score_of(given, len(given)) for run, given in points.items()}
+    scores = {}
+    for run, given in points.items():
+        if len(given) > 1:
+            raise UserError(f"{path}: several scores of {'-'.join(run)}; keep one")
+        scores[run] = given[0]
+    return scores
 
 
 def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
@@ -104,17 +100,19 @@ def impossible(scores: Mapping[Run, Fraction], criteria: Mapping[str, int]) -> I
     """Runs whose score is impossible with the number of criteria, with that score; `criteria` by task."""
     for (task, condition), score in sorted(scores.items()):
         count = criteria.get(task)
-        sums = [Fraction(half, 2 * count) for half in range(2 * count + 1)] if count else []
-        near = (
-            abs(each - score) <= Fraction(1, 200) or nearest_5_percent(each) == score
-            for each in sums
-        )
-        if count and not any(near):
+        if count and not _is_possible(score, count):
             yield f"{task}-{condition} {float(score * 100):g}% of {count} criteria"
 
 
-def rows_of(scores: Mapping[Run, Fraction]) -> Iterable[PublishedRow]:
-    return (
-        {"task": task, "condition": name, "score": f"{float(score):g}"}
-        for (task, name), score in scores.items()
-    )
+def _is_possible(score: Fraction, count: int) -> bool:
+    """True when half and whole points of this many criteria give the score, rounded as people round it."""
+    for half_points in range(2 * count + 1):
+        share = Fraction(half_points, 2 * count)
+        if abs(share - score) <= Fraction(1, 200) or nearest_5_percent(share) == score:
+            return True
+    return False
+
+
+def rows_of(scores: Mapping[Run, Fraction]) -> Iterator[PublishedRow]:
+    for (task, condition), score in scores.items():
+        yield {"task": task, "condition": condition, "score": f"{float(score):g}"}

@@ -114,7 +114,8 @@ def _sentence(rows: Sequence[TableRow], keys: Sequence[str], step: Step) -> str:
     """`2.3 -> 2.4: -11.0 points (-19.0 to -3.0), 24 shared tasks; first bad task: ...`"""
     before = rows[step.place - 1]
     after = rows[step.place]
-    old, new = before.label, after.label
+    old = before.label
+    new = after.label
     if old == new:
         old = f"{old} ({before.benchmark})"
         new = f"{new} ({after.benchmark})"

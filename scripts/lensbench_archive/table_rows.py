@@ -163,32 +163,35 @@ def _rows(folder: Path, results: Results[float], plan: Plan, source: str) -> Ite
     discards = [sum(reasons.values()) for reasons in results["discards"].values()]
     for treatment in results["treatments"]:
         estimates = results["estimates"][treatment]
-        shown, measures = shown_difference(estimates), estimates["measures"]
+        shown = shown_difference(estimates)
         efforts = {}
         for column, quantity in EFFORTS.items():
-            efforts[column] = _interval(measures[quantity]["overall"])
+            efforts[column] = _interval(estimates["measures"][quantity]["overall"])
         repositories = {}
         for task, key in keys.items():
             repositories[key] = plan["tasks"][task]["repository"]
         versions = results.get("server_versions", {}).get(treatment, {})
         started = results["first_start"] or ""
         kind = results["agent"]["kind"]
-        has_agent = kind != "none"
+        agent = "" if kind == "none" else kind
+        mapping = results["model_mapping"] if agent else ""
+        verdict = results["verdicts_on"][treatment]
+        servers = results["conditions"][treatment]["servers"]
         yield TableRow(
             benchmark=results["run_id"],
             treatment=treatment,
             date=started[:10],
             started=started,
-            server=", ".join(results["conditions"][treatment]["servers"]) or treatment,
+            server=", ".join(servers) or treatment,
             version=", ".join(dict.fromkeys(versions.values())),
-            agent=kind if has_agent else "",
+            agent=agent,
             agent_version=", ".join(results["agent_versions"]),
-            model=", ".join(results["models"]) or (results["model_mapping"] if has_agent else ""),
+            model=", ".join(results["models"]) or mapping,
             profile=results["agent"].get("profile", "strict"),
             task_set=name,
             task_set_sha256=digest,
             tasks=results["tasks"],
-            verdict=NO_VERDICT if kind == "offline" else results["verdicts_on"][treatment],
+            verdict=NO_VERDICT if kind == "offline" else verdict,
             sentence=results["plain"][treatment]["sentence"],
             score=Interval(shown.delta, shown.low, shown.high),
             efforts=efforts,

@@ -519,7 +519,7 @@ def test_a_difference_is_called_one_only_where_chance_cannot_explain_it() -> Non
         sentence_of(BEFORE) == "The delta of lens is the same in b as in a; no spread: no interval."
     )
     nothing: dict[str, Sides] = dict.fromkeys(BEFORE, (None, 0))
-    assert sentence_of(nothing) == "No task has a complete pair of with in both a and b."
+    assert sentence_of(nothing) == "No task has a complete pair of lens in both a and b."
     assert sentence_of(AFTER, repository="one").endswith("This holds for these repositories only.")
 
 

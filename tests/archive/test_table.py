@@ -36,9 +36,10 @@ LIFTS = (0.3, 0.3, 0.3, -0.3, -0.3, 0.3, 0.3)
 def make_version(place: Path, number: int, lift: float, tasks: int = 24) -> Path:
     """The benchmark of a version, a month after the one before."""
     folder = place / f"b{number}"
-    benches.STARTED = f"2026-0{number + 1}-02T03:04:05.000Z"
     shape = Shape(tasks, lift=lift, seed=number, judges=("mechanical",), repositories=tasks)
-    make_bench(folder, shape)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(benches, "STARTED", f"2026-0{number + 1}-02T03:04:05.000Z")
+        make_bench(folder, shape)
     plan = json.loads((folder / "plan.json").read_text())
     write_json(folder / "plan.json", {**plan, "run_id": folder.name})
     PreflightFindings(versions={"with": {"lens": f"2.{number}"}}).write(folder)
@@ -50,10 +51,8 @@ def make_version(place: Path, number: int, lift: float, tasks: int = 24) -> Path
 @pytest.fixture(scope="module")
 def versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("versions")
-    before = benches.STARTED
     for number, lift in enumerate(LIFTS):
         make_version(place, number, lift)
-    benches.STARTED = before
     write_page(place / "b0")
     return place
 
