@@ -22,7 +22,7 @@ from lensbench.core.errors import CheckFailed, UserError, printable
 from lensbench.core.handed_over import read_answer
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import Parser, only_config, run_program
-from lensbench.core.tasks import Criterion, Task
+from lensbench.core.tasks import Criterion, Regex, Task
 from lensbench.judging.judges import Verdict, mechanical
 from lensbench.judging.judges.denying import is_negation
 from lensbench.judging.judges.fact_pieces import cut
@@ -164,20 +164,31 @@ def _probes(
 
 
 def _is_beside(criterion: Criterion, fact: str, name: str, text: str) -> bool:
-    """True for a path of the fact, and for a name that a pattern finds, alone or in the fact but not in `text`."""
+    """True for a path of the fact, and for a name that is one of several ways to meet a pattern, or that only says
+    where, as its path does: `the limit is 40 in Cart of src/cart.py`."""
     kind = next(piece.kind for piece in cut(fact) if piece.text == name)
     if kind in ("file", "folder"):
         return True
     if kind == "number":
         return False
+    if re.search(rf"(?:, |\bin ){re.escape(name)} (?:in|of) \S+\.\w", fact):
+        return True
     own = normalise(fact)
-    alone = normalise(name)
     other = normalise(text)
-    return any(
-        mechanical.find(pattern, alone)
-        or (mechanical.find(pattern, own) and not mechanical.find(pattern, other))
+    return _is_found(criterion, name) or any(
+        mechanical.find(pattern, own) and not mechanical.find(pattern, other)
         for pattern in criterion.sought
     )
+
+
+def _is_found(criterion: Criterion, name: str) -> bool:
+    """True when a pattern finds the name alone, or has it as an alternative."""
+    alone = normalise(name)
+    for pattern in criterion.sought:
+        written = pattern.regex.replace("\\", "") if isinstance(pattern, Regex) else ""
+        if name in written or mechanical.find(pattern, alone):
+            return True
+    return False
 
 
 def _findings(probes: Sequence[CheckedText]) -> Iterator[str]:
