@@ -73,6 +73,9 @@ def make_archive(
             _rebuild_as(folder, bag / RUN, machine)
             before, bag = bag, bag.parent / "redacted" / bag.name
             redaction, counts = redact(before, names, bag, lines)
+            for line in lines:
+                if line.place not in redaction.places:
+                    print(f"note: {line.place} finds nothing")
             own = [redaction(name) for name in own]
         refuse(find_leaks(bag, own, machine, _values(plan)), exceptions)
         if lines:

@@ -29,7 +29,7 @@ SHARES, PERCENT = 1, 100
 SMALL = 10
 """If no score is above it, though one is above 1, the scale is hardly 0 to 100."""
 
-_NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?([eE][+-]?[0-9]{1,2})?")
+_NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?")
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 

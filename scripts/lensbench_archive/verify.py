@@ -108,7 +108,9 @@ def _redacted(file: Path) -> str:
     """What was replaced in an archive, as a sentence."""
     replaced = json.loads(file.read_text(encoding="utf-8"))["replaced"]
     places = sum(map(int, replaced.values()))
-    return f"redacted: words stand for {len(replaced)} texts in {places} places, and numbers follow from what is left"
+    return (
+        f"redacted (texts: {len(replaced)}, places: {places}); the numbers follow from what is left"
+    )
 
 
 def _copy_kept(source: Path, target: Path) -> None:

@@ -1,17 +1,22 @@
 """`lensbench archive --redact`: planted texts are nowhere in an archive, in any encoding, and every number is rebuilt."""
 
 import base64
+import getpass
 import gzip
 import html
 import json
+import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
 import unicodedata
 import zipfile
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
@@ -30,7 +35,6 @@ from lensbench_archive.archive import make_archive
 from lensbench_archive.rebuilding import rebuild
 from lensbench_archive.redaction import read_lines
 from lensbench_archive.verify import verify
-from programs import run_module
 from stock import write
 
 COMPANY, PERSON, CHINESE = "Müller & Söhne", 'Jörg "Jo" O\'Neill', "王小明"
@@ -142,7 +146,7 @@ def people(folder: Path, answers: dict[tuple[str, str], str]) -> None:
         for number, criterion in enumerate(criteria, 1):
             verdict = {"answer": name, "criterion": number, "text": criterion["text"]}
             said = "Missed" if (condition, number) == ("without", 2) else "Met"
-            verdicts.append(verdict | {"verdict": said, "note": f"asked {PERSON}"})
+            verdicts.append(verdict | {"verdict": said, "note": f"asked {PERSON} (hansmaier)"})
     file = {"schema": 1, "sheet": "a" * 64, "judge": "anna", "verdicts": verdicts}
     write(folder, {"human/anna.json": json.dumps(file)})
 
@@ -206,9 +210,7 @@ def test_planted_texts_are_nowhere_in_the_archive_and_every_number_follows_from_
     assert left(archive) == []
     capsys.readouterr()
     assert list(verify(archive)) == []
-    assert re.search(
-        r"note: redacted: words stand for \d+ texts in \d+ places", capsys.readouterr().out
-    )
+    assert re.search(r"note: redacted \(texts: \d+, places: \d+\)", capsys.readouterr().out)
     texts = {name.partition("/")[2]: text for name, text in members(archive).items()}
     counted = json.loads(texts["data/redactions.json"])
     assert (counted["lines"], counted["used"]) == (6, 6)
@@ -287,20 +289,52 @@ def test_an_edited_result_is_refused_as_without_redaction(folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("after_s", [1.0, 2.0, 3.0, 4.5])
+def test_a_line_that_finds_nothing_is_named_and_a_name_of_the_machine_may_be_redacted(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(getpass, "getuser", lambda: "hansmaier")
+    with pytest.raises(UserError, match="the user's name"):
+        make_archive(folder)
+    Path("p.txt").write_text("hansmaier\nnobody here\n", encoding="utf-8")
+    make_archive(folder, patterns=Path("p.txt"))
+    assert capsys.readouterr().out == "note: p.txt:2 finds nothing\n"
+
+
+def half_members(content: bytes) -> Iterator[str]:
+    """Names and texts of the files in a part of an archive."""
+    place = content.find(b"PK\x03\x04")
+    while place >= 0:
+        name, extra = struct.unpack("<HH", content[place + 26 : place + 30])
+        start = place + 30 + name + extra
+        text = zlib.decompressobj(-15).decompress(content[start:])
+        yield content[place + 30 : start].decode() + text.decode(errors="replace")
+        place = content.find(b"PK\x03\x04", start)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", ["1 s", "2 s", "3 s", "as it is written"])
 def test_a_kill_leaves_nothing_under_the_archive_s_name_and_the_next_start_makes_it(
-    folder: Path, after_s: float
+    folder: Path, tmp_path: Path, moment: str
 ) -> None:
     options = ("--redact", "patterns.txt", "--output", "made.zip")
     command = [sys.executable, "-P", "-m", "lensbench_archive.archive", str(folder), *options]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-        time.sleep(after_s)
+    copies = tmp_path / "tmp"
+    copies.mkdir()
+    environment = {**os.environ, "TMPDIR": str(copies)}
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment) as process:
+        if moment == "as it is written":
+            while process.poll() is None and not list(Path().glob(".made.zip*")):
+                time.sleep(0.001)
+        else:
+            time.sleep(float(moment.split()[0]))
         process.send_signal(signal.SIGKILL)
         process.wait()
     if Path("made.zip").exists():  # it was done before
         assert list(verify(Path("made.zip"))) == []
     for half in Path().glob(".made.zip*"):
-        assert not any(planted.encode() in half.read_bytes() for planted in PLANTED)
-    done = run_module("lensbench_archive.archive", folder, *options)
+        for text in half_members(half.read_bytes()):
+            assert not any(form in text for planted in PLANTED for form in encodings(planted))
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert left(Path("made.zip")) == []
+    assert list(copies.glob("lb-*")) == []
