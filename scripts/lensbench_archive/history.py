@@ -70,10 +70,11 @@ def steps(
     compared = contrasts(np.array([_change(table, span) for span in spans]), repositories)
     if not compared.kept:
         return []
-    search = _Search([spans[number] for number in compared.kept], compared.estimates(alpha, seed))
+    kept = [spans[number] for number in compared.kept]
+    search = _Search(kept, compared.estimates(alpha, seed))
     found = []
-    for best in sorted(search.between(0, len(table)), key=search.place):
-        found.append(_step(table, search.spans[best], search.found[best], offset))
+    for number in search.steps(len(table)):
+        found.append(_step(table, kept[number], search.found[number], offset))
     return found
 
 
@@ -97,21 +98,44 @@ class _Search(NamedTuple):
     spans: Sequence[tuple[int, int, int]]
     found: Sequence[Contrast]
 
-    def place(self, number: int) -> int:
-        """Where the step of a stretch lies."""
-        return self.spans[number][1]
+    def steps(self, end: int) -> list[int]:
+        """The numbers of the stretches that show a step, in order of time.
 
-    def between(self, start: int, end: int) -> Iterator[int]:
-        """The clearest step between two benchmarks, then those on each side of it."""
-        best, largest = None, 1.0
-        for number, (span, contrast) in enumerate(zip(self.spans, self.found, strict=True)):
-            is_inside = start <= span[0] and span[2] <= end
-            if is_inside and contrast.clearness > largest:
-                best, largest = number, contrast.clearness
-        if best is not None:
-            yield best
-            yield from self.between(start, self.place(best))
-            yield from self.between(self.place(best), end)
+        A stretch that reaches over a step also differs when it is cut beside the step. So a step counts only if it is
+        clear between its neighbours, too; the least clear one is dropped first.
+        """
+        places = sorted(self._places(0, end))
+        while places:
+            bounds = [0, *places, end]
+            shown = []
+            for before, place, after in zip(bounds, places, bounds[2:], strict=False):
+                shown.append(self._clearest(before, after, place))
+            weakest = min(range(len(shown)), key=lambda step: self._clearness(shown[step]))
+            if self._clearness(shown[weakest]) > 1:
+                return [number for number in shown if number is not None]
+            del places[weakest]
+        return []
+
+    def _places(self, start: int, end: int) -> Iterator[int]:
+        """Where the clearest step between two benchmarks lies, and those on each side of it."""
+        number = self._clearest(start, end)
+        if number is not None and self._clearness(number) > 1:
+            place = self.spans[number][1]
+            yield place
+            yield from self._places(start, place)
+            yield from self._places(place, end)
+
+    def _clearest(self, start: int, end: int, place: int | None = None) -> int | None:
+        """The clearest stretch between two benchmarks; that with the step at this place, if one is given."""
+        best = None
+        for number, (first, middle, last) in enumerate(self.spans):
+            is_there = start <= first and last <= end and place in (None, middle)
+            if is_there and self._clearness(number) > self._clearness(best):
+                best = number
+        return best
+
+    def _clearness(self, number: int | None) -> float:
+        return -1.0 if number is None else self.found[number].clearness
 
 
 def _step(table: Floats, span: tuple[int, int, int], contrast: Contrast, offset: int) -> Step:

@@ -80,6 +80,20 @@ def test_a_step_and_its_repair_are_found_where_they_are() -> None:
         assert step.tasks == 30
 
 
+@pytest.mark.parametrize("noise", [0.0, 0.001, 0.05])
+def test_a_step_is_named_once_however_clear_it_is(noise: float) -> None:
+    rng = random.Random(2)
+    own = [rng.choice((0.0, 0.25, 0.5)) for _ in range(24)]
+    hit = [rng.random() < 0.6 for _ in own]
+    series = []
+    for version in range(12):
+        loss = 0.5 if version in (5, 6, 7) else 0.0
+        row = [task - loss * is_hit for task, is_hit in zip(own, hit, strict=True)]
+        series.append([value + rng.gauss(0, noise) for value in row])
+    found = steps(series, [None] * 24)
+    assert [(step.place, step.is_worse) for step in found] == [(5, True), (8, False)]
+
+
 def test_the_interval_of_a_step_is_that_of_all_stretches_together() -> None:
     from scipy import stats
 
