@@ -12,6 +12,7 @@ Values that cannot be read are never guessed.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections import Counter
@@ -129,16 +130,32 @@ class Finished:
     def workspaces(self) -> Mapping[str, str]:
         """Task -> path of its repository at the time, from results.md; a name instead of a path when several cannot be
         told apart."""
+        paths = self._listed_paths()
+        if len(paths) < 2:
+            path = paths[0] if paths else self._only_path()
+            return dict.fromkeys(self.tasks, path)
+        groups = self._groups()
+        matches = match_repositories(groups, paths)
+        found = {}
+        for group, tasks in groups.items():
+            for task in tasks:
+                found[task] = matches[group]
+        return found
+
+    def _listed_paths(self) -> list[str]:
+        """The paths of a list of repositories."""
         several = _REPOSITORIES.search(self.said)
-        listing = _PATH.findall(several["paths"]) if several else []
-        paths = list(dict.fromkeys(literal or bare for literal, bare in listing))
-        if len(paths) > 1:
-            groups = self._groups()
-            matches = match_repositories(groups, paths)
-            return {task: matches[group] for group, tasks in groups.items() for task in tasks}
+        if not several:
+            return []
+        listing = _PATH.findall(several["paths"])
+        return list(dict.fromkeys(literal or bare for literal, bare in listing))
+
+    def _only_path(self) -> str:
+        """The path of the line that names one repository; "" without it."""
         one = _REPOSITORY.search(self.said)
-        path = paths[0] if paths else (one[1] or _without_note(one[2] or "")) if one else ""
-        return dict.fromkeys(self.tasks, path)
+        if not one:
+            return ""
+        return one[1] or _without_note(one[2] or "")
 
     def _groups(self) -> dict[str, list[str]]:
         """The tasks grouped by file (its name without `scenarios`), or with a single file, by the prefix of their
@@ -158,22 +175,27 @@ class Finished:
 
 def match_repositories(groups: Iterable[str], paths: Sequence[str]) -> dict[str, str]:
     """Group -> the path whose last part contains its name, or the only path left, else the name itself."""
-    matches, left = dict[str, str](), list(paths)
-    last = {path: _letters(basename(path)) for path in paths}
+    matches: dict[str, str] = {}
+    unknown = []
     for group in groups:
-        name = _letters(group)
-        fits = [
-            path
-            for path in paths
-            if name and last[path] and (name in last[path] or last[path] in name)
-        ]
+        fits = [path for path in paths if _is_named(group, path)]
         if len(fits) == 1:
             matches[group] = fits[0]
-            left = [path for path in left if path != fits[0]]
-    unknown = [group for group in groups if group not in matches]
-    return matches | {
-        group: left[0] if len(left) == len(unknown) == 1 else group for group in unknown
-    }
+        else:
+            unknown.append(group)
+    left = [path for path in paths if path not in matches.values()]
+    if len(left) == len(unknown) == 1:
+        matches[unknown[0]] = left[0]
+    for group in unknown:
+        matches.setdefault(group, group)
+    return matches
+
+
+def _is_named(group: str, path: str) -> bool:
+    """True when one of the two names, the group's and that of the path's last part, is in the other."""
+    name = _letters(group)
+    last = _letters(basename(path))
+    return bool(name and last) and (name in last or last in name)
 
 
 def _letters(name: str) -> str:
@@ -194,22 +216,23 @@ def read_finished(folder: Path) -> Finished:
     paths = [path for path in sorted(runs.rglob("*.md")) if path.is_file()]
     files = {path.relative_to(runs).with_suffix("").as_posix(): path for path in paths}
     conditions = find_conditions(tasks, files)
-    stems = {run.stem: run for run in (RunId(task, name) for task in tasks for name in conditions)}
-    answers = {
-        run: read_handed_over(files[stem]).encode() for stem, run in stems.items() if stem in files
-    }
+    stems = set()
+    answers = {}
+    for task, name in itertools.product(tasks, conditions):
+        run = RunId(task, name)
+        stems.add(run.stem)
+        if run.stem in files:
+            answers[run] = read_handed_over(files[run.stem]).encode()
     if not answers:
         raise UserError(
             f"{RunFolder(folder).runs}: has no answer to a task of {sets[0].name}; answers are <task>-<condition>.md"
         )
-    originals = {
-        path.name: path for path in [*sets, RunFolder(folder).timing, RunFolder(folder).results]
-    }
-    contents = {
-        name: read_handed_over(path).encode() for name, path in originals.items() if path.is_file()
-    }
+    contents = {}
+    for path in (*sets, RunFolder(folder).timing, RunFolder(folder).results):
+        if path.is_file():
+            contents[path.name] = read_handed_over(path).encode()
     timing = parse_timing(text(contents.get("timing.csv", b"")))
-    left_out = tuple(sorted(files.keys() - stems.keys()))
+    left_out = tuple(sorted(files.keys() - stems))
     return Finished(by_file, conditions, answers, timing, contents, left_out)
 
 
@@ -234,11 +257,14 @@ def find_conditions(tasks: Iterable[str], stems: Iterable[str]) -> tuple[str, ..
     Words other than with and without count if they follow the last `-` in the answers of at least two tasks.
     """
     ids = set(tasks)
-    counts = Counter(
-        name for task, _, name in (stem.rpartition("-") for stem in stems) if task in ids
-    )
-    others = [name for name, count in counts.items() if count > 1 and _CONDITION.fullmatch(name)]
-    names = {TREATMENT, *others} if TREATMENT in counts else set(others)
+    counts: Counter[str] = Counter()
+    for stem in stems:
+        task, _, name = stem.rpartition("-")
+        if task in ids:
+            counts[name] += 1
+    names = {name for name, count in counts.items() if count > 1 and _CONDITION.fullmatch(name)}
+    if TREATMENT in counts:
+        names.add(TREATMENT)
     treatments = sorted(names - {BASELINE}, key=lambda name: (name != TREATMENT, name))
     return (BASELINE, *(treatments or [TREATMENT]))
 
