@@ -27,6 +27,7 @@ from lensbench.core.system.files import write_json
 from lensbench.core.system.places import ROOT, commit
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.program import Parser, add_run_folder, run_folder, run_program
+from lensbench.core.system.progress import Progress
 from lensbench.plan.frozen import read_plan
 from lensbench.results.results_file import Results
 from lensbench_archive import PROJECT, REDACTIONS, RUN, VERSIONS
@@ -235,7 +236,9 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     folder, allowed = run_folder(arguments), frozenset(arguments.allow)
-    print(make_archive(folder, arguments.output, allowed, arguments.redact))
+    with Progress(f"packing {folder}"):
+        said = make_archive(folder, arguments.output, allowed, arguments.redact)
+    print(said)
 
 
 if __name__ == "__main__":

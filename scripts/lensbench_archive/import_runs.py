@@ -19,6 +19,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import new_entry, note_made, show
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.program import Parser, run_program
+from lensbench.core.system.progress import Progress
 from lensbench.core.tables import write_table
 from lensbench.core.tasks import Folder, Task
 from lensbench.plan.freeze import write_plan
@@ -186,7 +187,10 @@ def main() -> None:
     if not run_id or run_id != fit_run_id(run_id):
         raise UserError(f"--run-id is {run_id!r}; use letters, digits and '-' only, at most 64")
     try:
-        folder, warnings = import_run(arguments.folder, run_id, arguments.force, arguments.scores)
+        with Progress(f"reading {arguments.folder}"):
+            folder, warnings = import_run(
+                arguments.folder, run_id, arguments.force, arguments.scores
+            )
     except OSError as error:
         raise UserError(f"{error.filename}: {error.strerror}") from None
     for warning in warnings:

@@ -21,6 +21,7 @@ from lensbench.core.errors import CheckFailed, UserError, printable, some_of
 from lensbench.core.records import sha256
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import Parser, run_program
+from lensbench.core.system.progress import Progress
 from lensbench.core.tables import write_table
 from lensbench.results import charts
 from lensbench.results.charts import ForestLine, draw_both
@@ -80,7 +81,9 @@ def read_all(paths: Sequence[Path]) -> list[Entry]:
     if workers < 2 or all(path.is_dir() for path in paths):
         return [*map(read_entry, paths)]
     with ProcessPoolExecutor(workers) as pool:
-        return [*pool.map(read_entry, paths)]
+        found = pool.map(read_entry, paths)
+        with Progress("rebuilding archives"):  # the workers are forked by now, and have no thread
+            return [*found]
 
 
 def write_site(entries: Iterable[Entry], output: Path) -> tuple[list[Series], list[Matrix]]:

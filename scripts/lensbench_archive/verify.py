@@ -22,6 +22,7 @@ from lensbench.core.errors import CheckFailed, UserError, printable, some_of
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import Parser, run_program
+from lensbench.core.system.progress import Progress
 from lensbench.core.tables import read_table
 from lensbench_archive import PROJECT, REDACTIONS, RUN, VERSIONS, completeness
 from lensbench_archive.archive import foreign_parts
@@ -163,7 +164,8 @@ def main() -> None:
     parser.add_argument("archive", type=Path, help="the archive, <run_id>.zip")
     arguments = parser.parse_args()
     try:
-        problems = list(dict.fromkeys(verify(arguments.archive)))
+        with Progress(f"rebuilding {arguments.archive}"):
+            problems = list(dict.fromkeys(verify(arguments.archive)))
     except UserError as error:
         if not arguments.archive.is_file():
             raise

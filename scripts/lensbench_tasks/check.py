@@ -22,6 +22,7 @@ from lensbench.core.errors import CheckFailed, UserError, printable
 from lensbench.core.handed_over import read_answer
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import Parser, only_config, run_program
+from lensbench.core.system.progress import Progress
 from lensbench.core.tasks import Criterion, Regex, Task
 from lensbench.judging.judges import Verdict, mechanical
 from lensbench.judging.judges.denying import is_negation
@@ -299,9 +300,11 @@ def main() -> None:
     results = check(tasks, answers)
     bench = Prover(find_sandbox({"mode": "auto", "visible": [], "hidden": []}), arguments.cache)
     fates = {}
-    for change in changes_of(tasks):
-        fates[change.id] = bench.proven(change)
-        print(printable(f"{change.id}: {fates[change.id].sentence}"), flush=True)
+    with Progress("proving") as progress:
+        for change in changes_of(tasks):
+            progress.now(f"proving {change.id}")
+            fates[change.id] = bench.proven(change)
+            print(printable(f"{change.id}: {fates[change.id].sentence}"), flush=True)
     if fates:
         print(shares(fates.values()))
     page = Path(arguments.set).with_suffix(".check.html")

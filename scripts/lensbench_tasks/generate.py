@@ -20,6 +20,7 @@ from lensbench.core.frozen_plan import GateSettings
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.processes import adopt_orphans
 from lensbench.core.system.program import Parser, positive, run_program
+from lensbench.core.system.progress import Progress
 from lensbench.core.tasks import Category, Folder, Git, Npm, Pypi, Source, Task
 from lensbench.plan.config import Config
 from lensbench.plan.freeze import source_name
@@ -33,7 +34,6 @@ from lensbench_tasks.files import Made, render_set, with_more
 from lensbench_tasks.mining.writer import Miners
 from lensbench_tasks.pin import Pinned, pin
 from lensbench_tasks.problems import find_problems
-from lensbench_tasks.progress import Progress
 from lensbench_tasks.review_page import render_review
 from lensbench_tasks.rounds import (
     Examined,

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from lensbench.core.errors import CheckFailed
 from lensbench.core.system.program import Parser, run_program
+from lensbench.core.system.progress import Progress
 from lensbench.core.tasks import Proof, Task
 from lensbench.plan.config import DEFAULT_CACHE
 from lensbench.plan.task_files import read_scenarios
@@ -74,12 +75,15 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     tasks = read_scenarios([arguments.set]).tasks
-    problems = [
-        f"{task.id}, criterion {number}: {problem}"
-        for task in tasks
-        if task.repository
-        for number, problem in task_problems(task, prepare(task.repository, arguments.cache).tree)
-    ]
+    problems = []
+    with Progress("fetching") as progress:
+        for task in tasks:
+            if not task.repository:
+                continue
+            progress.now(f"checking {task.id}")
+            tree = prepare(task.repository, arguments.cache).tree
+            for number, problem in task_problems(task, tree):
+                problems.append(f"{task.id}, criterion {number}: {problem}")
     if problems:
         raise CheckFailed("\n".join(problems))
     print(

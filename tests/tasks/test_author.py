@@ -10,12 +10,12 @@ import yaml
 from fakes.messages_api import Fake, MessagesApi, read_rules, serving
 from lensbench.agents.sandbox import NO_SANDBOX
 from lensbench.core.errors import UserError
+from lensbench.core.system.progress import Progress
 from lensbench.core.system.yaml_places import DocumentError
 from lensbench.core.tasks import Category, Folder
 from lensbench.plan.config import Agent
 from lensbench_tasks.author import AskedAgent, Author, read_reply
 from lensbench_tasks.generate import Examiner
-from lensbench_tasks.progress import Progress
 from lensbench_tasks.rounds import Fate, run_rounds
 from lensbench_tasks.survey import Survey
 from stock import write_stock

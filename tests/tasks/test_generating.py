@@ -8,12 +8,13 @@ import pytest
 import yaml
 
 from lensbench.core.errors import UserError
+from lensbench.core.system import progress as progress_of
+from lensbench.core.system.progress import Progress
 from lensbench.core.tasks import Folder, Git
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.files import render_set, set_value, with_more
 from lensbench_tasks.generate import generate, main
 from lensbench_tasks.pin import pin
-from lensbench_tasks.progress import Progress
 from lensbench_tasks.proofs import main as prove
 from lensbench_tasks.review_page import render_review
 from lensbench_tasks.settings import config_of, names_of
@@ -59,9 +60,12 @@ def test_a_set_is_written_pinned_and_proven_and_grows_to_a_larger_count(stock: P
     assert "sets/stock.yaml exists" in refusal(main, "--kind", "change", "--repo", "stock", *output)
 
 
-def test_what_takes_long_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_takes_long_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress_of, "SILENCE_S", 0.05)
     over = threading.Event()
-    with Progress("reading the repository", silence_s=0.05) as progress:
+    with Progress("reading the repository") as progress:
         over.wait(0.2)
         progress.now("trying a-exp-01")
         over.wait(0.2)

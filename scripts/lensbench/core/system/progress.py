@@ -16,10 +16,10 @@ SILENCE_S = 8.0
 class Progress:
     """Prints to standard error what is going on when nothing else was printed for a while."""
 
-    def __init__(self, doing: str, silence_s: float = SILENCE_S) -> None:
+    def __init__(self, doing: str) -> None:
         """`doing`: what is going on, as in `reading the repository`."""
         self._doing = doing
-        self._silence_s = silence_s
+        self._silence_s = SILENCE_S
         self._start = time.monotonic()
         self._printed = self._start
         self._is_over = threading.Event()
