@@ -30,7 +30,7 @@ from lensbench.plan.task_files import read_scenarios
 from lensbench.runs import server_logins
 from lensbench.runs.preflight import preflight
 from lensbench.runs.run import make_run, read_job
-from lensbench.runs.server_logins import login_ended
+from lensbench.runs.server_logins import login_ended, said_by
 from lensbench.runs.stopping import StopEverything
 from programs import run_module
 from services import free_port, listening
@@ -148,6 +148,44 @@ def test_a_token_that_ends_within_a_run_is_named_and_the_next_attempt_has_anothe
     assert files_with(bench.parents[1], TOKEN) == []
 
 
+AGENT = """
+import json, os, subprocess, sys
+entry = json.load(open(sys.argv[1]))["mcpServers"]["fake"]
+server = subprocess.Popen([entry["command"], *entry["args"]], env={**os.environ, **entry["env"]},
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+def ask(method, **params):
+    request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    print(json.dumps(request), file=server.stdin, flush=True)
+    return server.stdout.readline()
+
+ask("initialize", protocolVersion="2025-06-18")
+ask("tools/list")
+valid = open(sys.argv[2]).read()
+if not os.path.exists(sys.argv[3]):
+    open(sys.argv[2], "w").close()
+open(sys.argv[3], "w").close()
+ask("tools/call", name="find", arguments={"query": "a"})
+open(sys.argv[2], "w").write(valid)
+print("fine")
+"""
+
+
+@pytest.mark.slow
+def test_a_token_that_a_server_refuses_only_in_the_run_is_named(bench: Path, login: Login) -> None:
+    write_mcp(entry_of("stdio", login, 0))
+    agent, ended = login.folder / "agent.py", login.folder / "ended"
+    agent.write_text(AGENT)
+    words = map(shlex.quote, (sys.executable, str(agent)))
+    places = map(shlex.quote, (str(login.valid), str(ended)))
+    make(plan(bench, f'{" ".join(words)} "$3" {" ".join(places)}', retries=2, tee=True))
+    first, second = entries(bench, RUN)
+    assert first.read_discard().reason == "login_ended"
+    assert first.read_discard().detail == "upstream: 401 Unauthorized, the token has expired"
+    assert (second.counts, login.count) == (True, 2)
+    assert files_with(bench.parents[1], TOKEN) == []
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [
@@ -244,13 +282,19 @@ def test_the_documented_client_of_an_oauth_service_prints_its_token(tmp_path: Pa
 )
 def test_what_says_that_a_login_ended(detail: str) -> None:
     assert login_ended(detail, ()) == detail
-    assert login_ended("", [detail]) == detail
-    assert login_ended("", [json.dumps({"tool": "find", "query": detail})]) == ""
+    log = "\n".join([json.dumps({"tool": "find", "query": detail}), "ready", detail])
+    answer = {"server": "shop", "direction": "from_server", "error": detail}
+    rows = [answer | {"error": ""}, answer | {"direction": "to_server"}, answer, "no row"]
+    taps = "\n".join(map(json.dumps, rows))
+    is_of_all = "403" not in detail  # else it may be about one thing that was asked for
+    for said in (said_by(["shop"], log, ""), said_by(["shop"], "", taps)):
+        assert login_ended("", said) == (detail if is_of_all else "")
+    assert login_ended("", said_by(["other"], log.splitlines()[0], taps)) == ""
 
 
 @pytest.mark.parametrize(
     "detail",
-    ["shop: connection closed", "shop: 4010 files", "fake: tools unlike: token_count", "", "x: not ready in 15 s"],
+    ["shop: connection closed", "shop: 4010 files", "find(query='401') found nothing", "fake: tools unlike: token_count", "", "x: not ready in 15 s"],
 )  # fmt: skip
 def test_another_failure_is_none_of_the_login(detail: str) -> None:
     assert login_ended(detail, ["started", "read 1401 files"]) == ""

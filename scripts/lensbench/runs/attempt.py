@@ -60,7 +60,7 @@ from lensbench.runs.contamination import direct_calls, foreign_hosts
 from lensbench.runs.made_with import portable
 from lensbench.runs.reasons import DiscardReason, Expectation, find_reason, tools_of
 from lensbench.runs.server_checks import unreachable
-from lensbench.runs.server_logins import login_ended, logins, with_tokens
+from lensbench.runs.server_logins import login_ended, logins, said_by, with_tokens
 from lensbench.runs.server_programs import foreign_programs, naming_calls
 from lensbench.runs.stopping import NOT_STARTED, before_the_agent, spend
 
@@ -353,8 +353,11 @@ def _checked(
     reason, detail = _fault(job, place, record, reply, direct, reason, detail)
     reason, detail = (DiscardReason.MCP_GONE, gone) if gone and not reason else (reason, detail)
     is_of_servers = reason in ("", DiscardReason.MCP_FAILED, DiscardReason.MCP_GONE)
-    if with_login and is_of_servers and (ended := login_ended(detail, read_text(log).splitlines())):
-        reason, detail = DiscardReason.LOGIN_ENDED, ended[:LONGEST_LINE]
+    if with_login and is_of_servers:
+        said = said_by(with_login, read_text(log), reply.tap_lines)
+        ended = login_ended(detail, said)
+        if ended:
+            reason, detail = DiscardReason.LOGIN_ENDED, ended[:LONGEST_LINE]
     return tried._replace(record=_because(record, reason, redact(detail)), patch=patch)
 
 

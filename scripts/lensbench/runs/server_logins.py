@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
+from lensbench.agents.tee import FROM_SERVER
 from lensbench.core.conditions import TOKEN, filled, last_line, mcp_servers
 from lensbench.core.frozen_plan import PlannedCondition
 from lensbench.core.system.processes import run_process
@@ -19,11 +22,13 @@ COMMAND = "token_command"
 LIMIT_S = 60.0
 """For a command: a cached login answers at once, an identity provider within seconds."""
 _ENDED = re.compile(
-    r"(?i)\b40[13]\b|\bunauthori[sz]ed\b|\bforbidden\b|\bneeds?[-_ ]auth"
+    r"(?i)\b(?:HTTP|status|code|error)\W{1,3}401\b|\bunauthori[sz]ed\b|\bneeds?[-_ ]auth"
     r"|\b(?:token|login|session|credentials?)\b[^.\n]{0,20}\b(?:expired|revoked|invalid)\b"
     r"|\b(?:expired|invalid)[-_ ](?:access[-_ ])?(?:token|login|session|credentials?|grant)"
 )
 """How a server or its service says that a token is not taken."""
+_REFUSED = re.compile(r"(?i)\b403\b|\bforbidden\b")
+"""The same of a server that answers nothing; in an answer it may be about one thing that was asked for."""
 
 
 def logins(condition: PlannedCondition) -> list[str]:
@@ -75,7 +80,20 @@ def _failure(server: str, why: str) -> StopEverything:
     return StopEverything(f"server {server!r}: its {COMMAND} {why}")
 
 
-def login_ended(detail: str, log: Iterable[str]) -> str:
-    """What says that a token ended: why a server failed, or a line of its log that is no call; "" when nothing does."""
-    lines = [detail, *(line for line in log if '"tool"' not in line)]
-    return next((line for line in lines if _ENDED.search(line)), "")
+def login_ended(detail: str, said: Iterable[str]) -> str:
+    """What tells that a token ended: why a server failed, or what one `said` in the run; "" when nothing does."""
+    if _REFUSED.search(detail):
+        return detail
+    return next((line for line in [detail, *said] if _ENDED.search(line)), "")
+
+
+def said_by(servers: Sequence[str], log: str, taps: str) -> Iterator[str]:
+    """The lines of a server's log that are no calls, and what these servers answered as errors, which the tee saw."""
+    for line in log.splitlines():
+        if '"tool"' not in line:
+            yield line
+    for line in taps.splitlines():
+        with suppress(ValueError, LookupError, TypeError):
+            row = json.loads(line)
+            if row["server"] in servers and row["direction"] == FROM_SERVER:
+                yield str(row["error"])
