@@ -212,6 +212,28 @@ def test_a_person_is_told_what_a_pattern_cannot_see() -> None:
     assert all(word in told for word in ("negation", "alternatives", "number"))
 
 
+CLAUSES = {
+    "since the cache is not shared by all readers": "Missed",
+    "since the cache is no longer shared": "Missed",
+    "as the cache is never shared by readers": "Missed",
+    "since the cache isn't shared by all readers, so nothing else is needed": "Missed",
+    "since the cache is shared by all readers": "Met",
+    "since the cache is shared by all readers, and a writer does not wait for it": "Met",
+    "so that a change elsewhere is never seen by them": "Met",
+    "since not only the cache is shared by all readers": "Met",
+}
+
+
+@pytest.mark.parametrize("clause", CLAUSES)
+def test_a_clause_of_the_fact_without_any_piece_is_denied_and_no_other_one(clause: str) -> None:
+    kept = "load_all in src/store.py keeps a copy of the rows"
+    criterion = drafted(f"States that {kept}, since the cache is shared by all readers")
+    accepted = criterion.model_copy(update={"drafted": None})
+    for answer in (f"{kept}, {clause}.", f"It turns out: `{kept}`, {clause}.\n\nThat is all."):
+        for each in (criterion, accepted):
+            assert judge(each, normalise(answer)).verdict.value == CLAUSES[clause]
+
+
 PROMPTS = st.text(
     st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]) | st.sampled_from("\n '\"#:-"),
     min_size=1,

@@ -82,6 +82,11 @@ _RETRACTION = re.compile(
 """The start of a sentence that takes back the one before it, or all before it."""
 
 
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_SHARE_OF_WORDS = 0.6
+"""So many of a clause's longer words are the fact's, where it is the fact's clause."""
+
+
 class FactReading(NamedTuple):
     """What an answer does with a fact, in spans of the normalised text."""
 
@@ -163,17 +168,19 @@ def about(text: str, places: Sequence[Sequence[Span]], share: float) -> dict[Spa
 
 
 def read(
-    text: str, places: Sequence[Sequence[Span]], matches: Mapping[Span, str], is_negative: bool
+    text: str, places: Sequence[Sequence[Span]], matches: Mapping[Span, str], fact: str
 ) -> FactReading:
     """What the answer does with the fact whose parts are stated at `places`, a list for each part. `matches`: the
-    author's patterns by their places. What denies a negative fact is said of its whole sentence only."""
+    author's patterns by their places. What denies a negative fact is said of its whole sentence only; another one is
+    denied by a clause in its words, too, that has none of the parts."""
+    is_negative = is_negation(fact)
     facts = about(text, places, MOST)
     within = {} if is_negative else matches
     denied = [span for span, pattern in within.items() if _is_denied_within(text, span, pattern)]
     denial = None
     for sentence, spans in facts.items():
         is_within = any(span in denied for span in spans)
-        is_part = not is_negative and _denies(text, sentence, spans)
+        is_part = not is_negative and _denies(text, sentence, spans, fact)
         if is_within or is_part or _denies_all(text, sentence, spans):
             denial = sentence
             break
@@ -223,8 +230,8 @@ def _denies_all(text: str, sentence: Span, places: Sequence[Span]) -> bool:
     return bool(_outside(_WHOLE, text, sentence, places))
 
 
-def _denies(text: str, sentence: Span, places: Sequence[Span]) -> bool:
-    """True when a negation outside the `places` in a sentence negates one of them."""
+def _denies(text: str, sentence: Span, places: Sequence[Span], fact: str = "") -> bool:
+    """True when a negation outside the `places` in a sentence negates one of them, or a clause in the fact's words."""
     start, end = sentence
     edges = [start, *(match.start() for match in _CLAUSE.finditer(text, start, end)), end]
 
@@ -232,19 +239,24 @@ def _denies(text: str, sentence: Span, places: Sequence[Span]) -> bool:
         return bisect_right(edges, position)
 
     firsts = sorted(first for first, _ in places)
-    clauses = set(map(clause, firsts))
+    negated = set(map(clause, _outside(_NEGATION, text, sentence, places)))
+    if not negated.isdisjoint(map(clause, firsts)):
+        return True
+    own = _words(fact)
+    for number in negated:
+        words = _words(_NEGATION.sub(" ", text[edges[number - 1] : edges[number]]))
+        if words and len(words & own) >= _SHARE_OF_WORDS * len(words):
+            return True
+    for at in _outside(_AHEAD, text, sentence, places):
+        place = bisect_right(firsts, at)
+        is_near = place < len(firsts) and firsts[place] < at + _NEAR
+        if is_near and clause(firsts[place]) == clause(at):
+            return True
+    return False
 
-    def is_next(at: int) -> bool:
-        number = bisect_right(firsts, at)
-        return (
-            number < len(firsts)
-            and firsts[number] < at + _NEAR
-            and clause(firsts[number]) == clause(at)
-        )
 
-    return any(clause(at) in clauses for at in _outside(_NEGATION, text, sentence, places)) or any(
-        map(is_next, _outside(_AHEAD, text, sentence, places))
-    )
+def _words(text: str) -> set[str]:
+    return {*_WORD.findall(text.lower())}
 
 
 def _supposes(text: str, sentence: Span, places: Sequence[Span]) -> bool:

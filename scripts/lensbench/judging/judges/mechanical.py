@@ -22,7 +22,6 @@ from lensbench.judging.judges.asserting import filled, without_copies, without_d
 from lensbench.judging.judges.denying import (
     about,
     is_denied,
-    is_negation,
     read,
 )
 from lensbench.judging.judges.fact_pieces import cut, pattern_of, words
@@ -74,7 +73,7 @@ def _judge(criterion: Criterion, answer: Normalised) -> Judgement:
         for pattern in (*criterion.all_of, *criterion.any_of, *options)
         for span in spans(pattern, answer, _MOST_PLACES)
     }
-    reading = read(answer.text, places, matches, is_negation(criterion.text))
+    reading = read(answer.text, places, matches, criterion.text)
     if reading.denied:
         return _shown(Verdict.MISSED, answer, reading.denied, "denies it")
     if criterion.no_other and (other := _other(criterion, answer, places)):
