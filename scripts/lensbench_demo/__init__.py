@@ -17,6 +17,10 @@ VERBS = {
     "Check and maintain": {
         "docs": ("lensbench_demo.docs", "print a page of the documentation"),
         "doctor": ("lensbench_demo.doctor", "check machine, agents, keys, servers and config"),
+        "agent-check": (
+            "lensbench_demo.agent_check",
+            "show which facts a result with an agent can have, by two short starts of it",
+        ),
         "selftest": (
             "lensbench_demo.selftest",
             "check lensbench itself on benchmarks whose outcome is known",

@@ -74,7 +74,11 @@ def _agent(kind: str, program: str) -> Check:
     if not shutil.which(program):
         return Check(program, "skipped", "not on PATH")
     if version := reported_version(kind):
-        return Check(program, "ok", f"{version}: agent.kind is {kind}")
+        return Check(
+            program,
+            "ok",
+            f"{version}: agent.kind is {kind}; `lensbench agent-check {kind}` shows what results can have",
+        )
     return Check(
         program, "warning", "does not start, or is another program: it reports no name and version"
     )

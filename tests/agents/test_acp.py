@@ -94,7 +94,7 @@ def test_a_run_has_answer_calls_files_tokens_cost_version_and_end(
     tmp_path: Path, sandbox: Any
 ) -> None:
     repo = "/repo" if sandbox else f"{tmp_path}/repo"
-    usage = {"inputTokens": 200, "outputTokens": 40, "cachedReadTokens": 14, "totalTokens": 240}
+    usage = {"inputTokens": 200, "outputTokens": 40, "cachedReadTokens": 14, "totalTokens": 254}
     script = [
         {"print": "hello, I print"},
         says("I look."),
@@ -114,7 +114,7 @@ def test_a_run_has_answer_calls_files_tokens_cost_version_and_end(
         "finished",
     )
     assert (outcome.agent_version, outcome.files_read) == ("1.2.3", ("a.py",))
-    assert outcome.tokens == {"input": 186, "output": 40, "cache_read": 14, "cache_write": 0}
+    assert outcome.tokens == {"input": 200, "output": 40, "cache_read": 14, "cache_write": 0}
     assert outcome.cost_usd == 0.25
     assert (outcome.models, outcome.servers, outcome.tools_offered) == (None, None, None)
     assert outcome.calls == (Call("execute", 1, 1), Call("read", 1, 0))
@@ -242,14 +242,12 @@ def test_a_model_is_chosen_as_the_session_offers_it(
     [
         ((100, 20, 0, 0, 0, 120), (100, 20, 0, 0)),
         ((100, 20, 5, 14, 3, 142), (100, 25, 14, 3)),
-        ((100, 20, 5, 14, 3, 120), (83, 20, 14, 3)),
-        ((100, 20, 5, 14, 3, 125), (83, 25, 14, 3)),
-        ((100, 20, 5, 14, 3, 137), (100, 20, 14, 3)),
-        ((100, 20, 5, 14, 3, 7), None),
+        ((100, 20, None, None, None, 120), (100, 20, 0, 0)),
+        ((100, 20, 5, 14, 3, 120), None),
         ((100, 20, "5", 14, 3, 120), None),
     ],
 )
-def test_tokens_are_read_by_their_total(counts: Any, tokens: Any) -> None:
+def test_tokens_that_do_not_add_up_are_not_shown(counts: Any, tokens: Any) -> None:
     names = (
         "inputTokens",
         "outputTokens",

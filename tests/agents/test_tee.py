@@ -160,7 +160,7 @@ def test_the_messages_of_a_session_are_noted(tmp_path: Path) -> None:
         ("mcp__lens__crash", 1, 1),
         ("mcp__lens__find", 2, 1),
     ]
-    assert tap.calls[1].tokens == 13  # of 27 and 26 bytes
+    assert tap.calls[1].tokens == 12  # 27 and 26 bytes, each alone
     assert not tap.has_failed
 
 
@@ -279,7 +279,6 @@ LARGE_EVENT = (
     b"data: " + reply(2, {"content": [{"type": "text", "text": "y" * 5_000_000}]}) + b"\n\n"
 )
 TOLD = reply(2, RESULT)
-PACKED = gzip.compress(TOLD)
 RESPONSES = {
     "json": b"HTTP/1.1 200 OK\r\n%scontent-length: %d\r\n\r\n%s" % (JSON, len(TOLD), TOLD),
     "until the end": b"HTTP/1.1 200 OK\r\n" + JSON + b"\r\n" + TOLD,
@@ -288,9 +287,6 @@ RESPONSES = {
     "events": b"HTTP/1.1 200 OK\r\n%stransfer-encoding: chunked\r\n\r\n" % EVENTS
     + chunked(b": hello\r\n\r\nid: 1\r\nevent: message\r\nda", b"ta: " + TOLD + b"\r\n\r\n"),
     "a large event": b"HTTP/1.1 200 OK\r\n%s\r\n" % EVENTS + LARGE_EVENT,
-    "gzip": b"HTTP/1.1 200 OK\r\n%scontent-encoding: gzip\r\ncontent-length: %d\r\n\r\n"
-    % (JSON, len(PACKED))
-    + PACKED,
     "first a continue": b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n%scontent-length: %d\r\n\r\n%s"
     % (JSON, len(TOLD), TOLD),
 }
@@ -355,6 +351,16 @@ def test_a_server_with_a_url_gets_and_gives_the_same_bytes(
     assert [(one.name, one.count, one.errors) for one in teed.seen.calls or ()] == [
         ("mcp__lens__find", 1, 0)
     ]
+
+
+def test_of_a_server_that_compresses_its_results_nothing_is_shown(tmp_path: Path) -> None:
+    packed = gzip.compress(TOLD)
+    head = b"HTTP/1.1 200 OK\r\n%scontent-encoding: gzip\r\ncontent-length: %d\r\n\r\n"
+    code = HTTP_CLIENT.replace("BODIES", repr([json.dumps(call(2)).encode()]))
+    with raw_server(head % (JSON, len(packed)) + packed) as (port, _):
+        said = ask(tmp_path, code, {"url": f"http://127.0.0.1:{port}/mcp"})
+    assert (said.seen.calls, said.seen.tools_offered) == (None, None)
+    assert reason_of(said, Expectation(["lens"], [])) == ("", "")
 
 
 def test_a_refused_call_and_a_server_that_is_not_there_are_failed_calls(tmp_path: Path) -> None:

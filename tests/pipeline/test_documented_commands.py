@@ -55,6 +55,7 @@ ELSEWHERE = (
     ),
     (r"lensbench discard", "test_discarding.py"),
     (r"lensbench tee", "test_tee.py"),
+    (r"lensbench agent-check", "test_agent_check.py"),
     (r"lensbench check", "test_check.py"),
     (r"lensbench try", "test_try_answer.py"),
     (r"lensbench (run|size|<verb>|status$)", "test_installed.py, test_planning.py"),

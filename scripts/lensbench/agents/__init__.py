@@ -13,7 +13,8 @@ answer in which `errors` finds something counts as a failed call. It may have mo
 - `TEE`: True when it cannot promise to show which tools were offered and called, so that the tee notes them;
 - `COST`: what its output says of each run: `dollars`, `tokens`, or `nothing`; without it, that depends on the run.
 
-`agent.kind: some-name` loads `adapters/some_name.py`; nothing else needs to be registered.
+`agent.kind: some-name` loads `adapters/some_name.py`; nothing else needs to be registered. An adapter of another
+package is an entry point in the group `lensbench.agents` (docs/adapters.md).
 """
 
 from __future__ import annotations
@@ -23,13 +24,16 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from lensbench.agents.reach import hosts_in
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts
+from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
 
@@ -135,25 +139,49 @@ def is_stock(settings: AgentSettings) -> bool:
     return settings.get("profile") == "stock"
 
 
+def own_kinds() -> tuple[str, ...]:
+    """The adapters of this package."""
+    folder = Path(__file__).parent / "adapters"
+    return tuple(sorted(file.stem.replace("_", "-") for file in folder.glob("[a-z]*.py")))
+
+
+@cache
+def _foreign() -> dict[str, EntryPoint]:
+    """The adapters of other packages, by kind."""
+    return {entry.name: entry for entry in entry_points(group="lensbench.agents")}
+
+
 def known_kinds() -> tuple[str, ...]:
     """The valid values of `agent.kind`: the existing adapters, and `none`."""
-    folder = Path(__file__).parent / "adapters"
-    adapters = sorted(file.stem.replace("_", "-") for file in folder.glob("[a-z]*.py"))
-    return (*adapters, "none")
+    own = own_kinds()
+    return (*own, *sorted({*_foreign()} - {*own, "none"}), "none")
 
 
 @cache
 def programs() -> dict[str, Program]:
     """The program of each kind of agent that has one."""
-    return {
-        kind: program
-        for kind in known_kinds()[:-1]
-        if (program := getattr(load_adapter(kind), "PROGRAM", None))
-    }
+    found = {}
+    for kind in known_kinds()[:-1]:
+        with suppress(UserError):  # another package's
+            found[kind] = getattr(load_adapter(kind), "PROGRAM", None)
+    return {kind: program for kind, program in found.items() if program}
+
+
+def _load(entry: EntryPoint) -> Adapter:
+    try:
+        adapter: Adapter = entry.load()
+        return adapter
+    except Exception as error:  # whatever is wrong in it
+        raise UserError(
+            f"agent.kind {entry.name!r}: {entry.value} cannot be loaded ({error}); repair or remove the package"
+        ) from None
 
 
 def load_adapter(kind: str) -> Adapter:
-    """The adapter module for `agent.kind`. Raises ModuleNotFoundError when there is none."""
+    """The adapter for `agent.kind`. Raises ModuleNotFoundError when there is none, and UserError when that of another
+    package cannot be loaded."""
+    if kind not in own_kinds() and kind in _foreign():
+        return _load(_foreign()[kind])
     adapter: Adapter = importlib.import_module(
         f"lensbench.agents.adapters.{kind.replace('-', '_')}"
     )

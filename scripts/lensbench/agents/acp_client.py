@@ -174,8 +174,8 @@ def _mapping(value: Any) -> Message:
 
 
 def tokens_of(usage: Mapping[str, Any]) -> dict[str, int] | None:
-    """The tokens of docs/events.md. Agents differ in whether input contains the cached and output the reasoning ones:
-    the total tells; None where it does not."""
+    """The tokens of docs/events.md; None where they do not add up to the total, as the protocol wants: some count what
+    is cached twice."""
     names = (
         "inputTokens",
         "outputTokens",
@@ -183,25 +183,16 @@ def tokens_of(usage: Mapping[str, Any]) -> dict[str, int] | None:
         "cachedReadTokens",
         "cachedWriteTokens",
     )
-    counts = [usage.get(name) or 0 for name in (*names, "totalTokens")]
-    if "inputTokens" not in usage or not all(type(count) is int for count in counts):
+    counts = [usage.get(name) or 0 for name in names]
+    if not all(type(count) is int for count in counts) or sum(counts) != usage.get("totalTokens"):
         return None
-    given, written, thought, read, write, total = counts
-    for more_input, more_output in (
-        (0, 0),
-        (0, thought),
-        (read + write, 0),
-        (read + write, thought),
-    ):
-        if total == given + written + more_input + more_output:
-            fresh = given if more_input else given - read - write
-            return {
-                "input": fresh,
-                "output": written + more_output,
-                "cache_read": read,
-                "cache_write": write,
-            }
-    return None
+    given, written, thought, read, write = counts
+    return {
+        "input": given,
+        "output": written + thought,
+        "cache_read": read,
+        "cache_write": write,
+    }
 
 
 def choose_model(client: Client, session: Message, model: str) -> None:

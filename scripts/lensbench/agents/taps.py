@@ -85,77 +85,62 @@ def _forwarder(file: str, name: str, url: str) -> Iterator[int]:
 
 
 @dataclass
-class _Calls:
-    """What is known of the calls of a tool."""
-
-    count: int = 0
-    errors: int = 0
-    answers: int = 0
-    ms: float = 0.0
-    bytes: int = 0
-
-    def add(self, row: Mapping[str, Any], is_error: bool) -> None:
-        """Counts a call or its result."""
-        if row["direction"] == TO_SERVER:
-            self.count += 1
-            return
-        self.answers += 1
-        self.errors += is_error
-        self.ms += row["ms"] or 0.0
-        self.bytes += row.get("text_bytes", 0)
-
-
-@dataclass
 class _Notes:
     """What is known of a server."""
 
+    is_unread: bool = False
+    """It sent what the tee cannot read, such as compressed results."""
     is_over: bool = False
     was_greeted: bool = False
     """It was asked to initialize."""
     has_answered: bool = False
     """It answered that."""
     offered: dict[str, None] | None = None
-    calls: dict[str, _Calls] = field(default_factory=dict)
+    calls: dict[str, TapCall] = field(default_factory=dict)
 
     def add(self, server: str, row: Mapping[str, Any], errors: ErrorTexts) -> None:
         """Reads a row."""
-        tool = f"mcp__{server}__{row.get('tool')}"[:MAX_NAME]
-        is_good_result = row["direction"] == FROM_SERVER and not row["error"]
+        name = f"mcp__{server}__{row.get('tool')}"[:MAX_NAME]
+        is_good = row["direction"] == FROM_SERVER and not row["error"]
         match row.get("method"):
+            case "unread":
+                self.is_unread = True
             case "end":
                 self.is_over = True
             case "initialize":
                 self.was_greeted = True
-                self.has_answered |= is_good_result
-            case "tools/list" if is_good_result:
-                names = [f"mcp__{server}__{name}"[:MAX_NAME] for name in row.get("tools", ())]
-                self.offered = dict.fromkeys([*(self.offered or ()), *names])
-            case "tools/call" if tool in self.calls or len(self.calls) < MAX_NAMES:
-                is_error = bool(row["error"] or errors.found(tool, row.get("text", "")))
-                self.calls.setdefault(tool, _Calls()).add(row, is_error)
+                self.has_answered |= is_good
+            case "tools/list" if is_good:
+                names = [f"mcp__{server}__{tool}"[:MAX_NAME] for tool in row["tools"]]
+                self.offered = dict.fromkeys([*(self.offered or ()), *names][:MAX_NAMES])
+            case "tools/call" if name in self.calls or len(self.calls) < MAX_NAMES:
+                self._call(name, row, is_good and not errors.found(name, row["text"]))
+
+    def _call(self, name: str, row: Mapping[str, Any], is_good: bool) -> None:
+        """Counts a call, which has failed until a good result comes, or adds a result."""
+        call = self.calls.get(name, TapCall(name, 0))
+        if row["direction"] == TO_SERVER:
+            self.calls[name] = replace(call, count=call.count + 1, errors=call.errors + 1)
+            return
+        self.calls[name] = replace(
+            call,
+            errors=call.errors - is_good,
+            ms=round(call.ms + row["ms"], 3),
+            tokens=call.tokens + row.get("text_bytes", 0) // BYTES_A_TOKEN,
+        )
 
     @property
     def tap(self) -> Tap:
-        calls = [
-            TapCall(
-                name,
-                one.count,
-                one.errors + max(0, one.count - one.answers),
-                round(one.ms, 3),
-                one.bytes // BYTES_A_TOKEN,
-            )
-            for name, one in sorted(self.calls.items())
-        ]
-        offered = None if self.offered is None else tuple(self.offered)[:MAX_NAMES]
+        calls = tuple(self.calls[name] for name in sorted(self.calls))
         has_failed = self.is_over and self.was_greeted and not self.has_answered
-        return Tap(offered, tuple(calls), has_failed)
+        return Tap(None if self.offered is None else tuple(self.offered), calls, has_failed)
 
 
 def read_taps(
     text: str, servers: Iterable[str], errors: ErrorTexts = KNOWN_ERRORS
 ) -> dict[str, Tap]:
     """What the notes say of each of these servers; a result in which `errors` finds something is a failed call. Servers
-    can write the file, too: lines that are no notes are left out."""
+    can write the file, too: lines that are no notes are left out. Nothing, when one sent what cannot be read."""
     notes = {name: _Notes() for name in servers}
     for line in text.splitlines():
         try:
@@ -163,4 +148,6 @@ def read_taps(
             notes[row["server"]].add(row["server"], row, errors)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             continue
+    if any(own.is_unread for own in notes.values()):
+        return {}
     return {name: own.tap for name, own in notes.items()}

@@ -23,14 +23,12 @@ TO_SERVER, FROM_SERVER = "to_server", "from_server"
 SMALL = 1 << 16
 """Bytes up to which a message is noted before it is passed on, so that whoever ends this process cannot hide it."""
 LONGEST = 16_000_000
-"""Bytes of a message that is read; of longer ones only the length is noted."""
-MOST_ROWS, MOST_UNREAD = 20_000, 100
-"""Rows of one server, and how many more of what is no message."""
+"""Bytes of a message that is read; longer ones are only passed on."""
+MOST_ROWS = 20_000
+"""Rows of one server."""
 MOST_TEXT = 400
 """Characters of a result's text that are noted, as errors are detected in it."""
-MOST_TOOLS = 2000
-_LONGEST_ERROR = 300
-_LONGEST_NAME = 300
+LONGEST_NAME = 300
 FILE = "taps.jsonl"
 _BEGIN = (
     f"import sys; sys.path += [{os.path.dirname(__file__)!r}]; import tee; "
@@ -57,41 +55,30 @@ class Tap:
 
         self._file = file
         self._server = server
-        self._rows = self._unread = 0
+        self._rows = 0
         self._waiting: dict[tuple[str, str], tuple[str, str, float]] = {}
         self._lock = threading.Lock()
 
     def message(self, direction: str, content: bytes) -> None:
-        """Notes a message, or a batch of them; what is none is noted as unread."""
+        """Notes a message, or a batch of them; nothing of what is none."""
         import json  # after the server has been started, as it takes longer than all else
 
         now = time.monotonic()
-        try:
-            value = json.loads(content)
-        except (ValueError, RecursionError):
-            value = None
         with self._lock:
-            for part in value if isinstance(value, list) else [value]:
-                if isinstance(part, dict):
+            try:
+                value = json.loads(content)
+                for part in value if isinstance(value, list) else [value]:
                     self._note(direction, part, len(content), now)
-                else:
-                    self.unread(direction, "no message", len(content))
-
-    def unread(self, direction: str, why: str, size: int) -> None:
-        """Notes bytes that could not be read as a message."""
-        self._unread += 1
-        if self._unread <= MOST_UNREAD:
-            self._write(direction, error=why, bytes=size)
+            except Exception:
+                return
 
     def write(self, direction: str, **facts: Any) -> None:
         """Adds a row."""
-        self._rows += 1
-        if self._rows <= MOST_ROWS:
-            self._write(direction, **facts)
-
-    def _write(self, direction: str, **facts: Any) -> None:
         import json
 
+        self._rows += 1
+        if self._rows > MOST_ROWS:
+            return
         stamp = time.time()
         day = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(stamp))
         row = {"time": f"{day}.{int(stamp % 1 * 1000):03d}Z", "server": self._server}
@@ -101,54 +88,27 @@ class Tap:
     def _note(self, direction: str, message: dict[str, Any], size: int, now: float) -> None:
         key = repr(message.get("id"))
         if "method" in message:
-            method, tool = _name(message["method"]), _name(_part(message, "params").get("name"))
+            method = message["method"][:LONGEST_NAME]
+            tool = message.get("params", {}).get("name", "")[:LONGEST_NAME]
             if "id" in message:
                 self._waiting[direction, key] = (method, tool, now)
             self.write(direction, method=method, tool=tool, bytes=size, error="", ms=None)
             return
         asked = TO_SERVER if direction == FROM_SERVER else FROM_SERVER
         method, tool, began = self._waiting.pop((asked, key), ("", "", now))
-        result, error = _part(message, "result"), _error(message)
-        facts: dict[str, Any] = {"method": method, "tool": tool, "bytes": size, "error": error}
-        facts["ms"] = round((now - began) * 1000, 3) if method else None
-        if method == "tools/list" and "result" in message:
-            tools = [_name(_mapping(tool).get("name")) for tool in _list(result.get("tools"))]
-            facts["tools"] = tools[:MOST_TOOLS]
-        if method == "tools/call" and "result" in message:
-            text = _text(result)
+        facts: dict[str, Any] = {"method": method, "tool": tool, "bytes": size, "error": ""}
+        facts["ms"] = round((now - began) * 1000, 3)
+        result = message.get("result", {})
+        if "error" in message:
+            facts["error"] = str(message["error"]["message"])[:MOST_TEXT]
+        elif method == "tools/list":
+            facts["tools"] = [tool["name"][:LONGEST_NAME] for tool in result["tools"]]
+        elif method == "tools/call":
+            text = "\n".join(block.get("text", "") for block in result.get("content", ()))
             facts |= {"text": text[:MOST_TEXT], "text_bytes": len(text.encode(errors="replace"))}
+            if result.get("isError"):
+                facts["error"] = text[:MOST_TEXT] or "error"
         self.write(direction, **facts)
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _part(message: dict[str, Any], key: str) -> dict[str, Any]:
-    return _mapping(message.get(key))
-
-
-def _name(value: Any) -> str:
-    return value[:_LONGEST_NAME] if isinstance(value, str) else ""
-
-
-def _text(result: dict[str, Any]) -> str:
-    blocks = [_mapping(block) for block in _list(result.get("content"))]
-    return "\n".join(block["text"] for block in blocks if isinstance(block.get("text"), str))
-
-
-def _error(message: dict[str, Any]) -> str:
-    """What a response says of its failure; "" for a good one."""
-    if "error" in message:
-        return str(_part(message, "error").get("message") or "error")[:_LONGEST_ERROR]
-    result = _part(message, "result")
-    if result.get("isError") is True:
-        return _text(result)[:_LONGEST_ERROR] or "error"
-    return ""
 
 
 class Lines:
@@ -158,18 +118,22 @@ class Lines:
         self._tap = tap
         self._direction = direction
         self._rest = bytearray()
-        self._skipped = 0
+        self._is_too_long = False
 
     @property
     def is_small(self) -> bool:
         """True while what is not yet read is short."""
-        return not self._skipped and len(self._rest) < SMALL
+        return len(self._rest) < SMALL
 
     def feed(self, piece: bytes) -> None:
         """Notes the messages that end in this piece."""
         *ended, rest = piece.split(b"\n")
         for line in ended:
-            self._end(line)
+            self._keep(line)
+            if self._rest and not self._is_too_long:
+                self._tap.message(self._direction, bytes(self._rest))
+            self._rest.clear()
+            self._is_too_long = False
         self._keep(rest)
 
     def end(self) -> None:
@@ -178,21 +142,9 @@ class Lines:
             self._tap.write("", method="end")
 
     def _keep(self, part: bytes) -> None:
-        if self._skipped or len(self._rest) + len(part) > LONGEST:
-            self._skipped += len(self._rest) + len(part)
-            self._rest.clear()
-        else:
+        self._is_too_long |= len(self._rest) + len(part) > LONGEST
+        if not self._is_too_long:
             self._rest += part
-
-    def _end(self, part: bytes) -> None:
-        self._keep(part)
-        line, skipped = bytes(self._rest), self._skipped
-        self._rest.clear()
-        self._skipped = 0
-        if skipped:
-            self._tap.unread(self._direction, "too long to be read", skipped)
-        elif line.strip():
-            self._tap.message(self._direction, line)
 
 
 def copy(source: int, target: int, lines: Lines) -> None:
@@ -201,24 +153,17 @@ def copy(source: int, target: int, lines: Lines) -> None:
         while piece := os.read(source, SMALL):
             is_small = lines.is_small
             if is_small:
-                _read(lines, piece)
+                lines.feed(piece)
             left = memoryview(piece)
             while left:
                 left = left[os.write(target, left) :]
             if not is_small:
-                _read(lines, piece)
+                lines.feed(piece)
     except OSError:
         pass
     lines.end()
     os.close(source)
     os.close(target)
-
-
-def _read(lines: Lines, piece: bytes) -> None:
-    try:
-        lines.feed(piece)
-    except Exception:  # whatever it is, the next bytes are passed on
-        return
 
 
 def _copy_beside(

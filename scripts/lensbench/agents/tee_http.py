@@ -9,7 +9,6 @@ import re
 import socket
 import sys
 import threading
-import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -37,10 +36,8 @@ class Messages:
         self._rest = b""
         self._body = bytearray()
         self._is_stream = self._is_chunked = False
-        self._is_lost = False
         self._left = 0.0
         self._state = "head"
-        self._unpacked: zlib._Decompress | None = None
 
     @property
     def is_small(self) -> bool:
@@ -80,15 +77,14 @@ class Messages:
         try:
             work(*arguments)
         except Exception:
-            self._state, self._left, self._is_lost = "body", _FOR_EVER, True
+            self._state, self._left = "body", _FOR_EVER
 
     def _line(self, text: bytes) -> None:
         if self._state == "head":
             self._head(text)
         elif self._state == "size":
-            self._left = int(text.partition(b";")[0] or b"0", 16) if text else _FOR_EVER
+            self._left = int(text.partition(b";")[0], 16)
             self._state = "body" if self._left else "trailer"
-            self._is_chunked = True
         elif not text:  # the end of the trailer
             self._flush()
 
@@ -99,17 +95,16 @@ class Messages:
         kind = head.get(b"content-type", b"")
         self._is_stream = kind.startswith(b"text/event-stream")
         self._is_chunked = b"chunked" in head.get(b"transfer-encoding", b"").lower()
-        packing = head.get(b"content-encoding", b"").lower()
-        self._unpacked = zlib.decompressobj(47) if packing in (b"gzip", b"deflate") else None
-        self._is_lost = bool(packing) and self._unpacked is None
-        is_bare = self._is_bare(first)
-        self._left = float(head.get(b"content-length", b"inf"))
-        if self._direction == TO_SERVER and b"content-length" not in head:
-            self._left = 0
-        if is_bare or (not self._is_chunked and not self._left):
+        if packing := head.get(b"content-encoding", b"").decode():
+            self._tap.write(self._direction, method="unread", error=packing)
+        no_length = b"0" if self._direction == TO_SERVER else b"inf"
+        self._left = float(head.get(b"content-length", no_length))
+        if self._is_bare(first):
             self._state = "head"
-            return
-        self._state = "size" if self._is_chunked else "body"
+        elif self._is_chunked:
+            self._state = "size"
+        elif self._left:
+            self._state = "body"
 
     def _is_bare(self, first: bytes) -> bool:
         """True when no body follows this line."""
@@ -125,16 +120,11 @@ class Messages:
         return status in _EMPTY or method == b"HEAD"
 
     def _take(self, part: bytes) -> None:
-        if self._is_lost:
-            return
-        content = self._unpacked.decompress(part, LONGEST) if self._unpacked else part
-        self._body += content
+        self._body += part
         if self._is_stream:
-            self._events(len(content))
+            self._events(len(part))
         if len(self._body) > LONGEST:
-            self._tap.unread(self._direction, "too long to be read", len(self._body))
-            self._body.clear()
-            self._is_lost = True
+            self._body.clear()  # and the rest of it is no message
 
     def _events(self, size: int) -> None:
         """Notes the events of a stream that have ended with its last bytes."""
@@ -158,9 +148,7 @@ class Messages:
 
     def _flush(self) -> None:
         """Notes a body that has ended."""
-        if self._is_lost:
-            self._tap.unread(self._direction, "cannot be read", 0)
-        elif self._body.strip() and not self._is_stream:
+        if self._body and not self._is_stream:
             self._tap.message(self._direction, bytes(self._body))
         self._body.clear()
         self._state = "head"

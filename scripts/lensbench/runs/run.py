@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from lensbench import __version__
-from lensbench.agents import known_kinds, load_adapter, secret_names
+from lensbench.agents import load_adapter, own_kinds, secret_names
 from lensbench.agents.refusals import Action
 from lensbench.agents.sandbox import Place, find_sandbox
 from lensbench.agents.services import back_off, record_response, service_of, wait_for
@@ -197,7 +197,7 @@ def read_job(
 
 def preload(arguments: Sequence[str]) -> None:
     """Imports all adapters, one of which the run will need, and tries the sandbox once for the runs of a start."""
-    for kind in {*known_kinds()} - {"none"}:
+    for kind in own_kinds():
         load_adapter(kind)
     folder = Path(arguments[arguments.index("--folder") + 1])
     if any(PreflightFindings.read(folder).tools.values()):  # runs need it

@@ -51,12 +51,8 @@ def command(run: Assignment) -> Invocation:
 def _server(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     """The entry of a server in the protocol's form. Gemini CLI passes it no PYTHONPATH: the program `env` sets it."""
     if "url" in entry:
-        headers = _pairs(entry.get("headers", {}))
+        headers = [{"name": key, "value": value} for key, value in entry.get("headers", {}).items()]
         return {"type": "http", "name": name, "url": entry["url"], "headers": headers}
     variables = [f"{key}={value}" for key, value in entry.get("env", {}).items()]
     command = [entry["command"], *entry.get("args", ())]
     return {"name": name, "command": "env", "args": [*variables, *command], "env": []}
-
-
-def _pairs(values: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"name": name, "value": value} for name, value in values.items()]

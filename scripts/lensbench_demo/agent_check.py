@@ -1,0 +1,123 @@
+"""`lensbench agent-check KIND`: starts an agent twice on a small repository, with the embedded server and without it,
+and shows whether these runs would count, and which facts of them a result can have."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from lensbench.agents import known_kinds, load_adapter, secret_names
+from lensbench.agents.sandbox import Place, find_sandbox
+from lensbench.agents.start import Said, assign, start_agent
+from lensbench.core.errors import CheckFailed, UserError, did_you_mean
+from lensbench.core.frozen_plan import AgentSettings
+from lensbench.core.preflight_results import Check, table
+from lensbench.core.records import Outcome
+from lensbench.core.system.private_folders import private_folder
+from lensbench.core.system.processes import adopt_orphans, end_children
+from lensbench.core.system.program import Parser, run_program
+from lensbench.core.system.redaction import Redactor
+from lensbench.plan.config import Config
+from lensbench.plan.reading import read_config
+from lensbench.runs.reasons import Expectation, reason_of, tools_of
+
+SERVER = "lens"
+QUESTION = "Call the tool lens_grep with the query Cart. Then answer with the path of the file that it names.\n"
+FILES = {"src/shop.py": "class Cart:\n    pass\n", "README.md": "A shop.\n"}
+
+
+def row(name: str, shown: object, seen: object = None) -> Check:
+    """The row of a fact that the agent shows, or the tee has seen."""
+    if shown:
+        return Check(name, "ok", f"shown: {shown}")
+    return (
+        Check(name, "ok", f"seen by the tee: {seen}")
+        if seen
+        else Check(name, "skipped", "not shown")
+    )
+
+
+def ask(config: Config, settings: AgentSettings, has_server: bool) -> Said:
+    """One start of the agent, with the embedded server or without it."""
+    sandbox = find_sandbox(
+        {
+            "mode": config.sandbox,
+            "visible": config.sandbox_visible,
+            "hosts": config.sandbox_hosts,
+            "network": config.sandbox_network,
+            "hidden": [],
+        }
+    )
+    with private_folder() as private:
+        place = Place(sandbox, private)
+        for name, text in FILES.items():
+            file = Path(private, "repo", name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        workspace = place.inside(f"{private}/repo")
+        arguments = ["-P", "-m", "lensbench_demo.lens", "--root", workspace]
+        entry = {"command": sys.executable, "args": arguments}
+        servers = {SERVER: entry} if has_server else {}
+        denied = () if has_server else (SERVER,)
+        run = assign(
+            place, QUESTION, servers, settings, 1, servers=tuple(servers), denied_servers=denied
+        )
+        redact = Redactor(secret_names(settings), os.environ)
+        return start_agent(run, place, settings["timeout_s"], redact)
+
+
+def counts(name: str, said: Said, expected: Expectation) -> Check:
+    """Whether the run would count."""
+    reason, detail = reason_of(said, expected)
+    return Check(name, "failed", f"{reason}: {detail}") if reason else Check(name, "ok", "counts")
+
+
+def calls_of(outcome: Outcome) -> dict[str, str]:
+    """How many of the calls of each of the server's tools worked."""
+    calls = [call for call in outcome.calls or () if tools_of([SERVER], [call.name])]
+    return {call.name: f"{call.count - call.errors} of {call.count}" for call in calls}
+
+
+def facts(said: Said, settings: AgentSettings) -> Iterator[Check]:
+    """What a result has of the run with a server."""
+    outcome, seen = said.outcome, said.seen
+    version = getattr(load_adapter(settings["kind"]), "version", lambda settings: None)
+    yield row("offered", tools_of([SERVER], outcome.tools_offered or ()), seen.tools_offered)
+    yield row("called, worked", calls_of(outcome), calls_of(seen))
+    yield row("tokens", outcome.tokens)
+    yield row("cost", outcome.cost_usd)
+    yield row("model", outcome.models)
+    yield row("version", outcome.agent_version or version(settings))
+    yield row("end", outcome.ending)
+
+
+def main() -> None:
+    """Show which facts a result with an agent can have. It is asked two short questions, which may cost something."""
+    parser = Parser(prog="lensbench agent-check", description=main.__doc__)
+    parser.add_argument("kind", help="as in agent.kind")
+    parser.add_argument("--configfile", type=Path, help="the config with the agent's settings")
+    given = parser.parse_args()
+    kinds = known_kinds()[:-1]
+    if given.kind not in kinds:
+        raise UserError(f"there is no agent {given.kind!r}" + did_you_mean(given.kind, kinds))
+    config = read_config(given.configfile) if given.configfile else Config(run_id="x", scenarios=())
+    settings: AgentSettings = {**config.agent.settings, "kind": given.kind, "tee": True}
+    adopt_orphans()
+    try:
+        treatment, baseline = ask(config, settings, True), ask(config, settings, False)
+    finally:
+        end_children()
+    checks = [
+        counts("a run with a server", treatment, Expectation([SERVER], [])),
+        counts("a run without it", baseline, Expectation([], [SERVER])),
+        *facts(treatment, settings),
+    ]
+    print(*table(checks), sep="\n")
+    if any(check.outcome == "failed" for check in checks):
+        raise CheckFailed(f"runs of {given.kind} would be discarded; fix what is FAILED above")
+
+
+if __name__ == "__main__":
+    run_program(main)
