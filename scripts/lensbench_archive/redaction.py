@@ -29,7 +29,7 @@ OWN_FILES = ("Snakefile", "rules", "templates", "requirements.lock", "schemas")
 """Files of lensbench whose words archives need: names of files, keys and columns."""
 _SPACE = r"(?:\s|\\[nrt]?|%20|\+)+"
 _SUFFIX = re.compile(r"\.[A-Za-z]{1,4}$")
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))")
 _CONTROL = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
 
@@ -186,7 +186,7 @@ def _any_form(spellings: Iterable[str]) -> str:
 
 
 def _written(text: str) -> Iterator[str]:
-    """The text, and how HTML, addresses, CSV, YAML and regular expressions have it."""
+    """The text, and how HTML, addresses, CSV, YAML, regular expressions, Python and git have it."""
     yield text
     entities = html.escape(text)
     yield entities
@@ -197,6 +197,9 @@ def _written(text: str) -> Iterator[str]:
     yield text.replace('"', '""')
     yield text.replace("'", "''")
     yield re.escape(text)
+    yield text.encode("unicode_escape").decode()
+    yield text.encode().decode("latin-1").encode("unicode_escape").decode()
+    yield "".join(chr(byte) if byte < 128 else f"\\{byte:o}" for byte in text.encode())
 
 
 def views(text: str) -> Iterator[str]:
@@ -212,9 +215,9 @@ def views(text: str) -> Iterator[str]:
 
 def _unescaped(text: str) -> str:
     def character(match: re.Match[str]) -> str:
-        code, letter = match.groups()
-        if code:
-            return chr(int(code, 16))
+        four, two, letter = match.groups()
+        if four or two:
+            return chr(int(four or two, 16))
         return _CONTROL.get(letter, letter)
 
     plain = _ESCAPE.sub(character, text)

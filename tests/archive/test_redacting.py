@@ -120,6 +120,11 @@ def project_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 {"inner": json.dumps({"said": json.dumps([PERSON, COMPANY, CHINESE, PLACE])})},
                 {"html": html.escape(f"<b>{PERSON} {COMPANY}</b>"), "url": quote(PLACE, safe="")},
                 {"query": quote_plus(COMPANY), "nfd": unicodedata.normalize("NFD", COMPANY)},
+                {
+                    "python": COMPANY.encode("unicode_escape").decode(),
+                    "bytes": repr(CHINESE.encode()),
+                },
+                {"git": 'diff --git "a/srv/H\\303\\266fe&S\\303\\266hne/shop+1.py"'},
                 {"windows": f"C:\\{CHINESE}\\nora\\quagga", "key of QuaggaCart": 1},
             ]
             lines = [
@@ -176,6 +181,8 @@ def encodings(text: str) -> set[str]:
         forms |= {html.escape(form), form.replace('"', '""'), form.replace("'", "''")}
         forms |= {html.escape(form).replace("&#x27;", "&#39;").replace("&quot;", "&#34;")}
         forms |= {quote(form), quote(form, safe=""), quote_plus(form)}
+        forms |= {form.encode("unicode_escape").decode(), repr(form.encode())[2:-1]}
+        forms |= {"".join(chr(byte) if byte < 128 else f"\\{byte:o}" for byte in form.encode())}
         forms |= {form.encode().hex(), base64.b64encode(form.encode()).decode().rstrip("=")[:-1]}
         forms |= {
             form.encode("utf-16-le").decode("latin-1"),
