@@ -10,6 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -146,6 +147,34 @@ def test_a_token_that_ends_within_a_run_is_named_and_the_next_attempt_has_anothe
     assert (second.counts, login.count) == (True, 2)
     assert run_files(bench, RUN).answer.read_bytes() == b"fine\n"
     assert files_with(bench.parents[1], TOKEN) == []
+
+
+@pytest.mark.slow
+def test_after_a_kill_the_next_start_leaves_no_token(
+    bench: Path, login: Login, tmp_path: Path
+) -> None:
+    write_mcp(entry_of("stdio", login, 0))
+    flag = shlex.quote(str(login.folder / "started"))
+    folder = plan(bench, f"[ -e {flag} ] && echo fine || {{ touch {flag}; sleep 60; }}", retries=1)
+    private = tmp_path / "private"
+    private.mkdir()
+    environment = {**os.environ, "TMPDIR": str(private)}
+    options = ["--folder", str(folder), "--task", RUN.task, "--condition", RUN.condition]
+    command = [sys.executable, "-P", "-m", "lensbench.runs.run", *options]
+    with subprocess.Popen(command, env=environment) as process:
+        while not (login.folder / "started").exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.kill()
+    left = files_with(private, TOKEN)
+    assert {path.relative_to(private).parts[1] for path in left} == {"session"}
+    assert {
+        (private / path.relative_to(private).parts[0]).stat().st_mode & 0o077 for path in left
+    } == {0}
+    assert files_with(folder, TOKEN) == []
+    subprocess.run(command, env=environment, check=True)
+    assert run_files(bench, RUN).answer.read_bytes() == b"fine\n"
+    assert files_with(tmp_path, TOKEN) == []
 
 
 AGENT = """
