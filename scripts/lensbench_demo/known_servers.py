@@ -38,29 +38,37 @@ class KnownServer(NamedTuple):
     """The keys of its entry there that have no place in our MCP file."""
 
 
-def server_of(file: Path, name: str | None, folder: Path) -> KnownServer:
-    """The server with that name in a file, or its only server. Raises UserError when that is not clear."""
+def servers_of(file: Path, folder: Path) -> tuple[dict[str, KnownServer], list[str]]:
+    """The servers in a file by name, and why others cannot be used. Raises UserError without any."""
     try:
         found = read_servers(file, folder)
     except (OSError, ValueError, RecursionError) as error:
         why = getattr(error, "strerror", error)
-        raise UserError(f"--from {file}: cannot be read: {why}") from None
-    entries = {name: server.entry for name, server in found.items()}
-    usable = (_ours(label, server) for label, server in found.items() if not _problem(server.entry))
-    table = {server.name: server for server in usable}
+        raise UserError(f"{file}: cannot be read: {why}") from None
+    table: dict[str, KnownServer] = {}
+    reasons = []
+    for label, server in found.items():
+        if problem := _problem(server.entry):
+            reasons.append(f"{label}: {problem}")
+        else:
+            ours = _ours(label, server)
+            table[ours.name] = ours
     if not table:
-        reasons = "; ".join(f"{label}: {_problem(entry)}" for label, entry in entries.items())
-        raise UserError(
-            f"--from {file}: "
-            + (reasons or "names no MCP server in a form that is known (docs/servers.md)")
-        )
+        nothing = "names no MCP server in a form that is known (docs/servers.md)"
+        raise UserError(f"{file}: {'; '.join(reasons) or nothing}")
+    return table, reasons
+
+
+def server_of(file: Path, name: str | None, folder: Path) -> KnownServer:
+    """The server with that name in a file, or its only server. Raises UserError when that is not clear."""
+    table, _ = servers_of(file, folder)
     if name is None and len(table) > 1:
         raise UserError(
-            f"--from {file}: has several servers, {', '.join(table)}; add --server with one of them"
+            f"{file}: has several servers, {', '.join(table)}; add --server with one of them"
         )
     if name is not None and name not in table:
         raise UserError(
-            f"--from {file}: has no server {name!r}; it has {', '.join(table)}{did_you_mean(name, table)}"
+            f"{file}: has no server {name!r}; it has {', '.join(table)}{did_you_mean(name, table)}"
         )
     return table[name or next(iter(table))]
 

@@ -39,7 +39,7 @@ from lensbench.runs.preflight import preflight
 from lensbench.runs.stopping import USUAL_USD
 from lensbench.scores.needed import USUAL, usual_tasks
 from lensbench_demo.doctor import reported_version
-from lensbench_demo.known_servers import KnownServer, server_of, write_cures
+from lensbench_demo.known_servers import KnownServer, server_of, servers_of, write_cures
 from lensbench_demo.server_starts import advice
 
 SMOKE_TASKS = 2
@@ -59,14 +59,22 @@ class Wishes(NamedTuple):
     model: str
     repo: str
     """A git URL or a folder; empty for the demo's repositories."""
-    known: KnownServer | None = None
-    """The server from another program's configuration; then `server` is its name."""
+    known: Sequence[KnownServer] = ()
+    """The servers from another program's configuration; then `server` has their names."""
     words: str = ""
     """A file with the words that come with the server, for a ladder; empty for two conditions."""
+    members: int = 0
+    """Servers of an ablation, of which one is left out at a time; 0 for none."""
+
+    @property
+    def conditions(self) -> int:
+        if self.words:
+            return 4
+        return 2 + self.members
 
     @property
     def runs(self) -> int:
-        return (4 if self.words else 2) * len(read_scenarios([str(self.files["tasks"])]).tasks)
+        return self.conditions * len(read_scenarios([str(self.files["tasks"])]).tasks)
 
     @property
     def files(self) -> dict[str, Path]:
@@ -85,11 +93,9 @@ class Wishes(NamedTuple):
 def ask(flags: argparse.Namespace) -> Wishes:
     """The choices: from the flags, else from the terminal; with `--yes`, or without a terminal, the defaults. Raises
     UserError when a value is wrong, or no server is named and there is no prompt."""
-    entry = server_of(flags.source, flags.server, Path()) if flags.source else None
-    server, can_ask = (
-        flags.mcp or flags.url or (entry and entry.name),
-        sys.stdin.isatty() and not flags.yes,
-    )
+    known = _known(flags)
+    server = flags.mcp or flags.url or ", ".join(entry.name for entry in known) or None
+    can_ask = sys.stdin.isatty() and not flags.yes
 
     def settle(
         value: str | None, question: str, default: str = "", problem: Problem = lambda _: ""
@@ -109,7 +115,7 @@ def ask(flags: argparse.Namespace) -> Wishes:
             f"--words {flags.words}: there is no such file; write in it what users put into CLAUDE.md"
         )
     question = "MCP server: the command that starts it, or its URL"
-    server = settle(server, question, "", lambda answer: "" if entry else server_problem(answer))
+    server = settle(server, question, "", lambda answer: "" if known else server_problem(answer))
     name = settle(flags.name, "Name of the benchmark", "mine", name_problem)
     agent = settle(flags.agent, f"Agent ({', '.join(KINDS)})", "claude-code", agent_problem)
     model = settle(flags.model, "Model", KINDS[agent].model) if agent != "offline" else ""
@@ -119,7 +125,20 @@ def ask(flags: argparse.Namespace) -> Wishes:
         "",
         repo_problem,
     )
-    return Wishes(name, server, agent, model, repo, entry, flags.words or "")
+    members = len(known) if flags.ablate else 0
+    return Wishes(name, server, agent, model, repo, known, flags.words or "", members)
+
+
+def _known(flags: argparse.Namespace) -> Sequence[KnownServer]:
+    """The servers that `--from` or `--ablate` name. Raises UserError when they cannot be used."""
+    if flags.source:
+        return (server_of(flags.source, flags.server, Path()),)
+    if not flags.ablate:
+        return ()
+    table, reasons = servers_of(flags.ablate, Path())
+    for reason in reasons:
+        print(f"left out: {reason}", flush=True)
+    return tuple(table.values())
 
 
 def server_problem(server: str) -> str:
@@ -179,8 +198,12 @@ def earlier(name: str) -> Wishes | None:
         what = f"{there[0]} is there, but {missing[0]} is not"
         raise UserError(f"{what}; restore it, or remove {' and '.join(there)} and name a server")
     config = read_config(wishes.files["config"])
-    words = config.ladder.words if config.ladder else ""
-    return wishes._replace(agent=config.agent.kind, model=config.agent.model, words=words)
+    return wishes._replace(
+        agent=config.agent.kind,
+        model=config.agent.model,
+        words=config.ladder.words if config.ladder else "",
+        members=len(config.conditions) - 2 if config.ablate else 0,
+    )
 
 
 def _input(question: str, default: str) -> str:
@@ -192,7 +215,7 @@ def _input(question: str, default: str) -> str:
 
 def mcp_file(wishes: Wishes) -> dict[str, Any]:
     if wishes.known:
-        return {"mcpServers": {wishes.known.name: wishes.known.entry}}
+        return {"mcpServers": {server.name: server.entry for server in wishes.known}}
     if _URL.match(wishes.server):
         return {"mcpServers": {wishes.name: {"type": "http", "url": wishes.server}}}
     command, *arguments = shlex.split(wishes.server)
@@ -202,8 +225,10 @@ def mcp_file(wishes: Wishes) -> dict[str, Any]:
 def config_text(wishes: Wishes, version: str, tools: list[str], max_usd: int) -> str:
     """The text of the config, with a comment for each choice."""
     files = {kind: str(path) for kind, path in wishes.files.items()}
-    keys = [KINDS[wishes.agent].key, *(wishes.known.variables if wishes.known else ())]
-    values = {**wishes._asdict(), **files, "keys": list(filter(None, keys))}
+    keys = [KINDS[wishes.agent].key]
+    for server in wishes.known:
+        keys += server.variables
+    values = {**wishes._asdict(), **files, "keys": [*dict.fromkeys(filter(None, keys))]}
     page = template_environment().get_template("starting.yaml.j2")
     return page.render(values, version=version, tools=tools, max_usd=max_usd)
 
@@ -250,8 +275,9 @@ def smoke_command(wishes: Wishes) -> list[str]:
 def write(wishes: Wishes, count: int) -> None:
     write_tasks(wishes, count)
     write_json(wishes.files["mcp"], mcp_file(wishes))
-    if wishes.known and wishes.known.dropped:
-        keys = ", ".join(wishes.known.dropped)
+    dropped = [key for server in wishes.known for key in server.dropped]
+    if dropped:
+        keys = ", ".join(dict.fromkeys(dropped))
         print(f"not taken over into {wishes.files['mcp']}: {keys} (docs/servers.md)", flush=True)
     max_usd = max(1, math.ceil(wishes.runs * USUAL_USD))
     write_atomic(
@@ -389,6 +415,12 @@ def main() -> None:
     which.add_argument("--url", help="the URL of a running server")
     file = "a file that configures the server already, such as .mcp.json"
     which.add_argument("--from", dest="source", type=Path, metavar="FILE", help=file)
+    which.add_argument(
+        "--ablate",
+        type=Path,
+        metavar="FILE",
+        help="such a file: which of its servers can go? (docs/ablation.md)",
+    )
     parser.add_argument(
         "--server", help="the server's name in that file; not needed if it has only one"
     )
@@ -413,7 +445,9 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.server and not arguments.source:
         parser.error("--server needs --from")
-    names_server = arguments.mcp or arguments.url or arguments.source
+    if arguments.words and arguments.ablate:
+        parser.error("--words are for one server; with --ablate, name them in the config")
+    names_server = arguments.mcp or arguments.url or arguments.source or arguments.ablate
     if not names_server and (wishes := earlier(arguments.name or "")):
         if any(vars(arguments)[flag] for flag in ("words", "agent", "model", "repo")):
             parser.error(f"{wishes.files['config']} exists; edit it, or take another --name")

@@ -67,7 +67,7 @@ def test_secrets_stay_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.chdir(tmp_path)
     for agent in ("claude-code", "offline"):
-        wishes = Wishes("mine", "lens", agent, "sonnet", "", known=server)
+        wishes = Wishes("mine", "lens", agent, "sonnet", "", known=(server,))
         put(tmp_path / "mcp.mine.json", mcp_file(wishes))
         text = config_text(wishes, "1.2.3", [], 3)
         put(tmp_path / "config.mine.yaml", text)
@@ -83,9 +83,9 @@ def test_of_several_servers_one_is_named(tmp_path: Path) -> None:
     )
     assert server_of(file, "lens", tmp_path).entry == {"command": "b"}
     assert server_of(file, "My-Server", tmp_path).name == "My-Server"
-    unsaid = dict.fromkeys(("mcp", "url", "name", "model", "repo", "words"))
+    unsaid = dict.fromkeys(("ablate", "mcp", "url", "name", "model", "repo", "words"))
     wishes = ask(Namespace(**unsaid, source=file, server="lens", agent="offline", yes=True))
-    assert (wishes.server, wishes.known) == ("lens", server_of(file, "lens", tmp_path))
+    assert (wishes.server, wishes.known) == ("lens", (server_of(file, "lens", tmp_path),))
     for name, told in (
         (None, "has several servers, My-Server, lens; add --server"),
         ("len", "has no server 'len'; it has My-Server, lens; did you mean 'lens'"),

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,18 @@ from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import ROOT
 from lensbench.plan.reading import load_config
-from lensbench_demo.setup import KINDS, Wishes, config_text, cure, earlier, estimate, main, mcp_file
+from lensbench_demo.setup import (
+    KINDS,
+    Wishes,
+    ask,
+    config_text,
+    cure,
+    earlier,
+    estimate,
+    main,
+    mcp_file,
+    write,
+)
 from programs import refusal
 from terminal import type_into
 
@@ -171,6 +183,28 @@ def test_words_make_a_ladder_which_is_tried_again_as_one(
     assert [*config.conditions] == ["without", "server", "words", "both"]
     assert config.conditions["both"].files == {"AGENTS.md": "my words.md"}
     assert earlier("mine") == wishes._replace(server="")
+
+
+def test_a_file_with_servers_makes_an_ablation_which_is_tried_again_as_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    servers = {"lens": {"command": "true"}, "far": {"url": "http://a/mcp"}, "odd": {"args": []}}
+    write_atomic(Path("mcp.json"), json.dumps({"mcpServers": servers}))
+    unsaid = dict.fromkeys(
+        ("source", "server", "mcp", "url", "words", "name", "model", "repo"), None
+    )
+    wishes = ask(Namespace(**unsaid, ablate=Path("mcp.json"), agent="codex", yes=True))
+    assert "left out: odd: " in capsys.readouterr().out
+    assert [*mcp_file(wishes)["mcpServers"]] == ["lens", "far"]
+    write(wishes, 12)
+    config = load_config(yaml.safe_load(wishes.files["config"].read_text()))
+    assert [*config.conditions] == ["all", "none", "without_far", "without_lens"]
+    assert config.baseline == "all"
+    assert wishes.conditions == len(config.conditions)
+    again = earlier("mine")
+    assert again
+    assert again.conditions == 4
 
 
 @pytest.mark.parametrize("name", ["on", "1e3", "007"])
