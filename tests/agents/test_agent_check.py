@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from live_agents import CLIS, KEY, Cli
 from test_acp import ANSWER, FAKE, SESSION
 from test_tee import client
+
+from fakes.messages_api import read_rules, serving
 
 DOCS = Path(__file__).parents[2] / "docs"
 ABOUT = {
@@ -144,6 +147,45 @@ def test_which_facts_a_kind_shows_and_which_the_tee_sees(
     )
     expected = {name: "ok shown" if name in shown else "skipped not shown" for name in ALL}
     assert {name: rows(output)[name] for name in ALL} == expected | seen
+
+
+OF_CLIS = {
+    "claude-code": {*ALL},
+    "codex": {*ALL} - {"offered", "model", "cost"},
+    "gemini": {*ALL} - {"offered", "cost"},
+    "opencode": {*ALL} - {"offered", "model", "cost"},
+}
+"""What our own adapters show; what was offered, the tee sees of each."""
+
+
+@pytest.mark.parametrize("cli", [cli.param for cli in CLIS.values()])
+def test_which_facts_our_own_adapters_show(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIVE_TEST_KEY", KEY)
+    rules: list[dict[str, Any]] = [
+        {"when": {"turn": 1}, "reply": {"text": "I look.", "tools": ["lens_grep"]}},
+        {"reply": {"text": "src/shop.py"}},
+    ]
+    with serving(cli.api(), read_rules(cli.rules(rules))) as fake:
+        service = {
+            "provider": "custom",
+            "base_url": fake.url + cli.path,
+            "token_env": "LIVE_TEST_KEY",
+        }
+        settings = {
+            "model": "model-a",
+            "tools": ["Bash", "Read"],
+            "mcp_start_s": 60,
+            "timeout_s": 100,
+        }
+        code, output, errors = check(tmp_path, cli.kind, command=cli.argv, **service, **settings)
+    print(output)
+    assert code == 0, errors
+    shown = OF_CLIS[cli.kind]
+    expected = {name: "ok shown" if name in shown else "skipped not shown" for name in ALL}
+    found = {name: rows(output)[name] for name in ALL}
+    assert found == expected | ({} if "offered" in shown else {"offered": "ok seen by the tee"})
 
 
 def test_an_agent_that_drops_its_server_fails(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from live_agents import CLIS, KEY, LENS, Cli
+from live_agents import ask as start_cli
 from other_clis import assignment
 from test_sandbox import AUTO, bubblewrap, make_place
 
@@ -25,6 +27,7 @@ from lensbench.agents.taps import read_taps
 from lensbench.agents.tee import before
 from lensbench.core.records import Tap
 from lensbench.core.system.redaction import Redactor
+from lensbench.runs.first_requests import steady
 from lensbench.runs.reasons import Expectation, reason_of
 
 FAKES = Path(__file__).parents[1] / "fakes"
@@ -261,6 +264,31 @@ def test_without_a_server_or_a_tee_calls_are_not_shown(
     said = ask(tmp_path, client(), server, **settings)
     assert (said.taps, said.seen.calls, said.seen.tools_offered) == (None, None, None)
     assert reason_of(said, Expectation(["lens"], [])) == ("", "")
+
+
+@pytest.mark.parametrize("cli", [cli.param for cli in CLIS.values()])
+def test_the_first_request_of_a_program_is_the_same_with_it_and_without(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIVE_TEST_KEY", KEY)
+    rules: list[dict[str, Any]] = [
+        {"when": {"turn": 1}, "reply": {"text": "I look.", "tools": ["lens_grep"]}},
+        {"reply": {"text": "It is in src/cart.py."}},
+    ]
+    first: list[Any] = []
+    outcomes = []
+    for name, has_tee in (("a", False), ("b", True)):
+        ran = start_cli(cli, tmp_path / name, rules, LENS, tee=has_tee)
+        body = json.dumps(ran.fake.bodies[0]).replace(str(tmp_path / name), "/run")
+        first.append(steady(body, cli.kind))
+        outcomes.append(ran.said.outcome)
+        assert (ran.said.taps is not None) == has_tee
+    if cli.kind == "codex":  # the order of its ids is by chance
+        first = [*map(json.loads, first)]
+    assert first[0] == first[1]
+    assert outcomes[0].calls == outcomes[1].calls
+    assert outcomes[0].tokens == outcomes[1].tokens
+    assert outcomes[0].tools_offered == outcomes[1].tools_offered
 
 
 RESULT = {"content": [{"type": "text", "text": "found cart"}]}
