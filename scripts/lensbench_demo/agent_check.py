@@ -11,7 +11,7 @@ from pathlib import Path
 from lensbench.agents import known_kinds, load_adapter, secret_names
 from lensbench.agents.sandbox import Place, find_sandbox
 from lensbench.agents.start import Said, assign, start_agent
-from lensbench.core.errors import CheckFailed, UserError, did_you_mean
+from lensbench.core.errors import CheckFailed, UserError
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.preflight_results import Check, table
 from lensbench.core.records import Outcome
@@ -20,7 +20,7 @@ from lensbench.core.system.processes import adopt_orphans, end_children
 from lensbench.core.system.program import Parser, run_program
 from lensbench.core.system.redaction import Redactor
 from lensbench.plan.config import Config
-from lensbench.plan.reading import read_config
+from lensbench.plan.reading import agent_problems, read_config
 from lensbench.runs.reasons import Expectation, reason_of, tools_of
 
 SERVER = "lens"
@@ -99,11 +99,11 @@ def main() -> None:
     parser.add_argument("kind", help="as in agent.kind")
     parser.add_argument("--configfile", type=Path, help="the config with the agent's settings")
     given = parser.parse_args()
-    kinds = known_kinds()[:-1]
-    if given.kind not in kinds:
-        raise UserError(f"there is no agent {given.kind!r}" + did_you_mean(given.kind, kinds))
     config = read_config(given.configfile) if given.configfile else Config(run_id="x", scenarios=())
-    settings: AgentSettings = {**config.agent.settings, "kind": given.kind, "tee": True}
+    agent = config.agent.model_copy(update={"kind": given.kind, "tee": True})
+    for _, problem in agent_problems(agent, "agent", ("agent",), known_kinds()[:-1]):
+        raise UserError(f"{problem}; --configfile names a config with the agent's settings")
+    settings = agent.settings
     adopt_orphans()
     try:
         treatment, baseline = ask(config, settings, True), ask(config, settings, False)

@@ -15,6 +15,8 @@ from test_acp import ANSWER, FAKE, SESSION
 from test_tee import client
 
 from fakes.messages_api import read_rules, serving
+from lensbench_demo.agent_check import main
+from programs import refusal
 
 DOCS = Path(__file__).parents[2] / "docs"
 ABOUT = {
@@ -197,8 +199,12 @@ def test_an_agent_that_drops_its_server_fails(tmp_path: Path) -> None:
     assert errors == "error: runs of acp would be discarded; fix what is FAILED above\n"
 
 
-def test_a_misspelt_kind_is_one_line(tmp_path: Path) -> None:
-    argv = [sys.executable, "-P", "-m", "lensbench", "agent-check", "codexx"]
-    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert done.stderr == "error: there is no agent 'codexx'; did you mean 'codex'?\n"
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("acp", "agent.command is missing; kind 'acp' needs the program and its arguments"),
+        ("codexx", "agent.kind is 'codexx'; known are "),
+    ],
+)
+def test_a_kind_without_its_settings_or_that_is_none_is_one_line(kind: str, said: str) -> None:
+    assert refusal(main, kind).startswith(said)

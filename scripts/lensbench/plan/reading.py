@@ -188,7 +188,7 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
     if keys and "kind" not in config.agent.model_fields_set:
         text = f"agent.{keys[0]} is given, but agent.kind is missing; write the agent's kind, such as claude-code"
         yield ("agent", keys[0]), text
-    yield from _agent_problems(config.agent, "agent", ("agent",), known_kinds())
+    yield from agent_problems(config.agent, "agent", ("agent",), known_kinds())
     for index, path in enumerate(config.sandbox_visible):
         if not (file := Path(path).expanduser()).exists():
             yield (
@@ -280,7 +280,7 @@ def _ablation_problems(ablation: Ablation) -> Iterable[tuple[KeyPath, str]]:
         seen[name] = part
 
 
-def _agent_problems(
+def agent_problems(
     agent: Agent, name: str, path: KeyPath, kinds: Sequence[str]
 ) -> Iterable[tuple[KeyPath, str]]:
     """What is wrong with an agent of one of these kinds."""
@@ -340,7 +340,7 @@ def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
                 f"a model judge cannot be named {name!r}; give it another name",
             )
         kinds = [kind for kind in known_kinds() if kind not in ("none", "offline")]
-        yield from _agent_problems(judge.agent, "judges: agent", ("judges", index, "agent"), kinds)
+        yield from agent_problems(judge.agent, "judges: agent", ("judges", index, "agent"), kinds)
         if judge.prompt and not Path(judge.prompt).is_file():
             yield (
                 ("judges", index, "prompt"),
