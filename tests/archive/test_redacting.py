@@ -136,6 +136,7 @@ def project_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write(
             folder, {f"logs/quagga-dbg-01-{CHINESE}.log": f"{PLACE}: {PERSON}\n{COMPANY.upper()}\n"}
         )
+        (folder / "logs" / "raw.log").write_bytes(b"\xff\xfe " + f"{PERSON} quagga".encode())
         judge_validity(folder)
         people(folder, answers)
         rebuild(folder)
@@ -170,7 +171,9 @@ def members(archive: Path) -> dict[str, str]:
     with zipfile.ZipFile(archive) as zipped:
         for name in zipped.namelist():
             content = zipped.read(name)
-            texts[name] = (gzip.decompress(content) if name.endswith(".gz") else content).decode()
+            texts[name] = (gzip.decompress(content) if name.endswith(".gz") else content).decode(
+                errors="replace"
+            )
     return texts
 
 
