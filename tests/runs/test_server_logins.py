@@ -262,7 +262,7 @@ def test_a_command_that_prints_no_token_stops_everything_before_the_agent_starts
 
 def test_the_documented_client_of_an_oauth_service_prints_its_token(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "logins.md").read_text(encoding="utf-8")
-    (script,) = re.findall(r"(?s)```sh\n(.*?)```", page)
+    (script,) = re.findall(r"(?s)```text\n(set -e\n.*?)```", page)
     (tmp_path / ".secrets").mkdir()
     (tmp_path / ".secrets" / "shop").write_text("s3&cret", encoding="utf-8")
     asked = dict[str, list[str]]()
