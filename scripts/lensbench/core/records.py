@@ -137,26 +137,28 @@ class Outcome:
         return bool(self.subagents) and self.tokens_subagents is None
 
 
+_FAILED = "failed: it ended before it answered initialize"
+
+
 def completed(outcome: Outcome, taps: dict[str, Tap] | None) -> Outcome:
     """The outcome with what the tee saw of the servers' tools where the agent does not show its own. A server that
     was not asked for its tools offered none."""
     if not taps:
         return outcome
-    offered = tuple(tool for tap in taps.values() for tool in tap.offered or ())
-    failed = "failed: it ended before it answered initialize"
-    servers = {name: failed if tap.has_failed else "connected" for name, tap in taps.items()}
-    has_failure = any(tap.has_failed for tap in taps.values())
+    offered: list[str] = []
+    calls = [*(outcome.calls or ())]
+    servers: dict[str, str] = {}
+    shown = [call.name for call in calls]
+    for name, tap in taps.items():
+        offered += tap.offered or ()
+        is_shown = any(tool.startswith(f"mcp__{name}__") for tool in shown)
+        if not is_shown:
+            calls += tap.calls
+        servers[name] = _FAILED if tap.has_failed else "connected"
+    outcome = replace(outcome, calls=tuple(calls))
     if outcome.tools_offered is None:
-        outcome = replace(outcome, tools_offered=offered)
-    shown = tuple(call.name for call in outcome.calls or ())
-    calls = tuple(
-        call
-        for name, tap in taps.items()
-        if not any(tool.startswith(f"mcp__{name}__") for tool in shown)
-        for call in tap.calls
-    )
-    outcome = replace(outcome, calls=(outcome.calls or ()) + calls)
-    if outcome.servers is None and has_failure:
+        outcome = replace(outcome, tools_offered=tuple(offered))
+    if outcome.servers is None and _FAILED in servers.values():
         outcome = replace(outcome, servers=servers)
     return outcome
 
