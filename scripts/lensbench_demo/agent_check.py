@@ -15,6 +15,7 @@ from lensbench.core.errors import CheckFailed, UserError
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.preflight_results import Check, table
 from lensbench.core.records import Outcome
+from lensbench.core.system.files import write_atomic
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import adopt_orphans, end_children
 from lensbench.core.system.program import Parser, run_program
@@ -25,7 +26,6 @@ from lensbench.runs.reasons import Expectation, reason_of, tools_of
 
 SERVER = "lens"
 QUESTION = "Call the tool lens_grep with the query Cart. Then answer with the path of the file that it names.\n"
-FILES = {"src/shop.py": "class Cart:\n    pass\n", "README.md": "A shop.\n"}
 
 
 def row(name: str, shown: object, seen: object = None) -> Check:
@@ -52,10 +52,7 @@ def ask(config: Config, settings: AgentSettings, has_server: bool) -> Said:
     )
     with private_folder() as private:
         place = Place(sandbox, private)
-        for name, text in FILES.items():
-            file = Path(private, "repo", name)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
+        write_atomic(Path(private, "repo", "src", "shop.py"), "class Cart:\n    pass\n")
         workspace = place.inside(f"{private}/repo")
         arguments = ["-P", "-m", "lensbench_demo.lens", "--root", workspace]
         entry = {"command": sys.executable, "args": arguments}

@@ -14,7 +14,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import IO, Any
 
 Message = dict[str, Any]
 
@@ -64,9 +65,10 @@ class RefusedRequest(Exception):
 class Client:
     """A connection to an agent, which has one session."""
 
-    def __init__(self, settings: Mapping[str, Any], agent: subprocess.Popen[str]) -> None:
+    def __init__(self, settings: Mapping[str, Any], to: IO[str], answers: IO[str]) -> None:
         self._settings = settings
-        self._agent = agent
+        self._to = to
+        self._answers = answers
         self._asked = 0
         self._words = ""
         self._cost: float | None = None
@@ -77,17 +79,14 @@ class Client:
 
     def send(self, **message: Any) -> None:
         """Sends a message."""
-        assert self._agent.stdin is not None
-        self._agent.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-        self._agent.stdin.flush()
+        print(json.dumps({"jsonrpc": "2.0", **message}), file=self._to, flush=True)
 
     def ask(self, method: str, **params: Any) -> Message:
         """The result of a request; what the agent says and asks until then is handled. Raises RefusedRequest for an
         error, and EOFError when the agent ends."""
         self._asked += 1
         self.send(id=self._asked, method=method, params=params)
-        assert self._agent.stdout is not None
-        for line in self._agent.stdout:
+        for line in self._answers:
             try:
                 message = json.loads(line)
             except (ValueError, RecursionError):
@@ -234,18 +233,17 @@ def main(settings_file: str, command: Sequence[str]) -> int:
         settings = json.load(file)
     pipe = subprocess.PIPE
     agent = subprocess.Popen(command, stdin=pipe, stdout=pipe, encoding="utf-8", errors="replace")
+    assert agent.stdin
+    assert agent.stdout
     try:
-        converse(Client(settings, agent), settings)
+        converse(Client(settings, agent.stdin, agent.stdout), settings)
     except RefusedRequest as error:
         say("end", is_error=True, error=str(error), status=error.status)
     except (EOFError, BrokenPipeError):
         return agent.wait() or 1
-    assert agent.stdin is not None
     agent.stdin.close()
-    try:
+    with suppress(subprocess.TimeoutExpired):  # then it is ended with everything that it started
         agent.wait(GONE_S)
-    except subprocess.TimeoutExpired:
-        agent.kill()
     return 0
 
 

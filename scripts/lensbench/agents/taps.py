@@ -91,10 +91,8 @@ class _Notes:
     is_unread: bool = False
     """It sent what the tee cannot read, such as compressed results."""
     is_over: bool = False
-    was_greeted: bool = False
-    """It was asked to initialize."""
-    has_answered: bool = False
-    """It answered that."""
+    is_silent: bool = False
+    """It was asked to initialize, and has not answered."""
     offered: dict[str, None] | None = None
     calls: dict[str, TapCall] = field(default_factory=dict)
 
@@ -108,8 +106,7 @@ class _Notes:
             case "end":
                 self.is_over = True
             case "initialize":
-                self.was_greeted = True
-                self.has_answered |= is_good
+                self.is_silent = not is_good
             case "tools/list" if is_good:
                 names = [f"mcp__{server}__{tool}"[:MAX_NAME] for tool in row["tools"]]
                 self.offered = dict.fromkeys([*(self.offered or ()), *names][:MAX_NAMES])
@@ -132,8 +129,8 @@ class _Notes:
     @property
     def tap(self) -> Tap:
         calls = tuple(self.calls[name] for name in sorted(self.calls))
-        has_failed = self.is_over and self.was_greeted and not self.has_answered
-        return Tap(None if self.offered is None else tuple(self.offered), calls, has_failed)
+        offered = None if self.offered is None else tuple(self.offered)
+        return Tap(offered, calls, self.is_over and self.is_silent)
 
 
 def read_taps(
