@@ -18,6 +18,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from lensbench.core.conditions import shown_names
 from lensbench.core.errors import UserError, printable_lines
 from lensbench.core.frozen_plan import Plan, RepositoryFacts
 from lensbench.core.records import RunId, sha256
@@ -134,7 +135,10 @@ def _make_runs(folder: Path, config: Config, plan: Plan, task: Task) -> None:
         }
     if errors:
         raise UserError(
-            "\n".join(f"{name}: {text or 'the run was killed'}" for name, text in errors.items())
+            "\n".join(
+                f"{shown_names(plan)[name]}: {text or 'the run was killed'}"
+                for name, text in errors.items()
+            )
         )
 
 
@@ -149,7 +153,7 @@ def render_page(plan: Plan, task: Task, repository: RepositoryFacts, sides: Sequ
         question=task.prompt,
         sides=sides,
         offline=plan["agent"]["kind"] == "offline",
-        conditions=" and ".join(side.condition for side in sides),
+        conditions=" and ".join(side.name for side in sides),
         repository=os.path.basename(location(place)),
         settings=plan["settings_sha256"],
         tree=repository["tree_sha256"],

@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
+from lensbench.core.conditions import shown_names
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.handed_over import read_answer
 from lensbench.core.numbers import MISSING, rounded, seconds
@@ -22,7 +23,8 @@ from lensbench.runs.reports import Report, parse_report
 class Side(NamedTuple):
     """A run, as shown beside the others."""
 
-    condition: str
+    name: str
+    """What readers call its condition."""
     facts: Mapping[str, str]
     """Name -> value, the same names on all sides."""
     files: tuple[str, ...]
@@ -41,10 +43,14 @@ def read_sides(folder: Path, plan: Plan, task: str) -> list[Side]:
     }
     names = sorted(plan["conditions"], key=lambda name: name != plan["baseline"])
     records = read_records(folder, (RunId(task, name) for name in names))
-    return [_side(folder, record, rows[run.condition]) for run, record in records.items()]
+    shown = shown_names(plan)
+    return [
+        _side(folder, record, shown[run.condition], rows[run.condition])
+        for run, record in records.items()
+    ]
 
 
-def _side(folder: Path, record: Record, row: ValidityRow) -> Side:
+def _side(folder: Path, record: Record, name: str, row: ValidityRow) -> Side:
     answer = read_answer(run_files(folder, record.run).answer)
     report, outcome = parse_report(answer), record.outcome
     files = outcome.files_read if outcome.files_read is not None else report.files_used
@@ -53,7 +59,7 @@ def _side(folder: Path, record: Record, row: ValidityRow) -> Side:
         if row["reason"]
         else ""
     )
-    return Side(record.condition, _facts(record, report), files or (), answer, problem)
+    return Side(name, _facts(record, report), files or (), answer, problem)
 
 
 def _facts(record: Record, report: Report) -> dict[str, str]:
@@ -103,17 +109,17 @@ def lines(question: str, sides: Sequence[Side]) -> Iterator[str]:
     for side in sides:
         files = ["Files", *(f"- {file}" for file in side.files), ""] if side.files else []
         yield from (
-            f"── {side.condition} ──",
+            f"── {side.name} ──",
             *files,
             "Answer",
             side.answer.strip() or "(empty)",
             "",
         )
-    rows = [["", *(side.condition for side in sides)]]
+    rows = [["", *(side.name for side in sides)]]
     rows += [[name, *(side.facts[name] for side in sides)] for name in sides[0].facts]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
     for side in sides:
         if side.problem:
-            yield f"{side.condition}: a benchmark would not count this run. {side.problem}"
+            yield f"{side.name}: a benchmark would not count this run. {side.problem}"

@@ -174,20 +174,24 @@ def _is_beside(criterion: Criterion, fact: str, name: str, text: str) -> bool:
         return False
     if re.search(rf"(?:, |\bin ){re.escape(name)} (?:in|of) \S+\.\w", fact):
         return True
+    if _is_found(criterion, name):
+        return True
     own = normalise(fact)
     other = normalise(text)
-    return _is_found(criterion, name) or any(
+    lost = [
         mechanical.find(pattern, own) and not mechanical.find(pattern, other)
         for pattern in criterion.sought
-    )
+    ]
+    return any(lost)
 
 
 def _is_found(criterion: Criterion, name: str) -> bool:
     """True when a pattern finds the name alone, or has it as an alternative."""
     alone = normalise(name)
     for pattern in criterion.sought:
-        written = pattern.regex.replace("\\", "") if isinstance(pattern, Regex) else ""
-        if name in written or mechanical.find(pattern, alone):
+        if mechanical.find(pattern, alone):
+            return True
+        if isinstance(pattern, Regex) and name in pattern.regex.replace("\\", ""):
             return True
     return False
 

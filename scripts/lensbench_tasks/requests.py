@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lensbench.agents import load_adapter, secret_names
 from lensbench.agents.sandbox import find_sandbox
-from lensbench.core.conditions import compared, mcp_secrets, treatments
+from lensbench.core.conditions import compared, mcp_secrets, shown_names, treatments
 from lensbench.core.errors import CheckFailed, UserError, printable
 from lensbench.core.frozen_plan import Plan, RepositoryFacts
 from lensbench.core.preflight_results import BYTES_A_TOKEN, PreflightFindings
@@ -47,7 +47,7 @@ def check_requests(config_file: Path) -> None:
         plan, bodies = _bodies(config, folder)
     finally:
         end_children()
-    baseline = plan["baseline"]
+    baseline, names = plan["baseline"], shown_names(plan)
     additions: dict[str, Addition] = {}
     for name in treatments(plan):
         found = list(differences(json.loads(bodies[baseline]), json.loads(bodies[name])))
@@ -55,11 +55,11 @@ def check_requests(config_file: Path) -> None:
         additions[name] = Addition(len(bodies[name]) - len(bodies[baseline]), removed)
         file = RunFolder(folder).requests / f"{name}.diff"
         write_atomic(file, _patch(baseline, name, bodies))
-        print(*_lines(name, found, additions[name], file), sep="\n")
+        print(*_lines(names[name], found, additions[name], file), sep="\n")
     version = getattr(load_adapter(config.agent.kind), "version", lambda settings: None)
     agent = f"{config.agent.kind} {version(plan['agent']) or ''}".strip()
     RequestFindings(agent, plan["settings_sha256"], additions).write(folder)
-    if changed := [name for name, addition in additions.items() if addition.changed]:
+    if changed := [names[name] for name, addition in additions.items() if addition.changed]:
         raise CheckFailed(
             f"the requests of {', '.join(changed)} lack parts of the baseline's, so not only the treatment differs: "
             "see the lines with - above"
@@ -94,7 +94,7 @@ def _bodies(config: Config, folder: Path) -> tuple[Plan, Mapping[str, bytes]]:
         job = Job(folder, RunId(task.id, name), plan, prompt, repository, 0.0)
         bodies[name] = first_request(job, sandbox, redact)
         write_atomic(RunFolder(folder).requests / f"{name}.json", bodies[name])
-        print(f"{printable(name)}: {len(bodies[name]):,} bytes", flush=True)
+        print(f"{printable(shown_names(plan)[name])}: {len(bodies[name]):,} bytes", flush=True)
     return plan, bodies
 
 

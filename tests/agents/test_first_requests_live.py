@@ -100,6 +100,8 @@ def test_the_treatment_adds_its_tools_and_nothing_else_changes(
     assert addition.changed == 0
     printed = capsys.readouterr().out
     assert f"adds {addition.bytes:,} bytes" in printed
+    for name in ("without a server", "lens"):
+        assert f"{name}: " in printed
     assert findings.agent.startswith(f"{cli.kind} ")
     assert (requests / "with.diff").read_text().startswith("--- without.json\n+++ with.json\n")
     for part in differences(without, treated):

@@ -54,8 +54,15 @@ class ListToolsResult(BaseModel):
 def test_a_list_of_tools_that_is_not_as_mcp_has_it_is_refused_by_the_place_in_it() -> None:
     good = {"inputSchema": {"type": "object"}}
     union = {"inputSchema": {"anyOf": [{"type": "object"}]}}
-    with pytest.raises(ValidationError) as refused:
-        ListToolsResult.model_validate({"tools": [good, union]})
-    place = "tools.1.inputSchema.type: Field required"
-    assert _reason(refused.value) == f"its answer is no ListToolsResult of MCP: {place}"
+    number = {"inputSchema": {"type": 3}}
+    for answer, why in (
+        ({"tools": [good, union]}, "inputSchema.type of its tool number 2 is missing"),
+        ({"tools": [number]}, "inputSchema.type of its tool number 1 is wrong: Input should be"),
+        ({"tools": None}, "tools is wrong: Input should be"),
+        ({}, "tools is missing"),
+    ):
+        with pytest.raises(ValidationError) as refused:
+            ListToolsResult.model_validate(answer)
+        said = f"its answer is no ListToolsResult of MCP: {why}"
+        assert _reason(refused.value).startswith(said)
     assert _reason(ExceptionGroup("", [refused.value])) == _reason(refused.value)

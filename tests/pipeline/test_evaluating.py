@@ -76,10 +76,10 @@ def test_a_run_that_is_refused_or_would_not_count_says_why_and_is_made_again(
 ) -> None:
     project.behave(eval_with=["apierror Not logged in", "crash", "answer"])
     said = ask(fails=True)
-    assert "error: with: the agent was refused (Not logged in)" in said
+    assert "error: fake: the agent was refused (Not logged in)" in said
     assert "Traceback" not in said
     assert evals(project) == []
-    assert "with: a benchmark would not count this run. crashed: exit code 3" in ask()
+    assert "fake: a benchmark would not count this run. crashed: exit code 3" in ask()
     assert "would not count" in evals(project)[0].read_text()
     said = ask()
     assert "proves nothing" in said

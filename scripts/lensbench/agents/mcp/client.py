@@ -363,8 +363,11 @@ def _reason(error: BaseException) -> str:
         error = error.exceptions[0]
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False)[0]
+        wrong = "is missing" if first["type"] == "missing" else f"is wrong: {first['msg']}"
         place = ".".join(map(str, first["loc"]))
-        return f"its answer is no {error.title} of MCP: {place}: {first['msg']}"[:300]
+        if tool := re.fullmatch(r"tools\.(\d+)\.(.+)", place):
+            place = f"{tool[2]} of its tool number {int(tool[1]) + 1}"
+        return f"its answer is no {error.title} of MCP: {place} {wrong}"[:300]
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
 
