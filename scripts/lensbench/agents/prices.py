@@ -73,11 +73,11 @@ def priced(outcome: Outcome, own: Prices, day: str = "") -> Outcome:
     is_known = outcome.cost_usd is not None and not outcome.cost_is_guess
     if outcome.tokens is None or (is_known and not outcome.tokens_at_least):
         return outcome
-    costs = {
-        in_words(model, price): _cost(outcome, price)
-        for model in outcome.models or outcome.models_asked or ()
-        if (price := price_of(model, own, day))
-    }
+    costs = {}
+    for model in outcome.models or outcome.models_asked or ():
+        price = price_of(model, own, day)
+        if price:
+            costs[in_words(model, price)] = _cost(outcome, price)
     if not costs:
         return outcome
     basis = min(costs, key=lambda label: costs[label])
@@ -106,14 +106,15 @@ def is_same_model(request: str, answer: str) -> bool:
 def unexpected(outcome: Outcome, agent: Mapping[str, Any]) -> list[str]:
     """The models that answered although they were not requested, given the agent's settings; none where these name the
     model that must answer."""
+    if agent.get("served"):
+        return []
     mapping = agent.get("models") or {}
-    models = {
-        mapping.get(name, name)
-        for name in outcome.models_asked or filter(None, [agent.get("model", "")])
-    }
-    answers = () if agent.get("served") else outcome.models or ()
-    return sorted(
-        name
-        for name in set(answers)
-        if models and not any(is_same_model(model, name) for model in models)
-    )
+    asked = outcome.models_asked or filter(None, [agent.get("model", "")])
+    wanted = {mapping.get(name, name) for name in asked}
+    if not wanted:
+        return []
+    others = []
+    for answer in set(outcome.models or ()):
+        if not any(is_same_model(model, answer) for model in wanted):
+            others.append(answer)
+    return sorted(others)

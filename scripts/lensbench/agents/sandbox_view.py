@@ -36,23 +36,33 @@ def mounts_of(visible: Iterable[str], secret: Iterable[str], tmp: str) -> list[s
     """The mounts that show and hide paths. The deeper path wins; a path that is both shown and hidden is hidden, and so
     are the data of every installed lensbench below `visible`. `tmp` is the folder behind /tmp, which several programs
     share: links in it are made here, since bubblewrap fails when another start makes one at the same time."""
-    shown = [_resolve(os.path.abspath(path)) for path in visible]
-    links = dict(link for _, on_the_way in shown for link in on_the_way.items())
-    data = (f"{folder}/{_DATA}" for real, _ in shown for folder in _package_folders(real))
-    visibility = {real: True for real, _ in shown}
-    visibility |= {_resolve(os.path.abspath(path))[0]: False for path in (*secret, *data)}
+    links: dict[str, str] = {}
+    visibility: dict[str, bool] = {}
+    hidden = [*secret]
+    for path in visible:
+        real, on_the_way = _resolve(os.path.abspath(path))
+        links |= on_the_way
+        visibility[real] = True
+        hidden += [f"{folder}/{_DATA}" for folder in _package_folders(real)]
+    for path in hidden:
+        real, _ = _resolve(os.path.abspath(path))
+        visibility[real] = False
     steps: dict[str, bool] = {}
     for path in sorted(visibility):  # a folder comes before its content
         if path != "/" and os.path.exists(path) and visibility[path] != _is_shown(path, steps):
             steps[path] = visibility[path]
     options = []
     for path, is_shown in steps.items():
-        folder = ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", os.devnull, path]
-        options += ["--ro-bind", path, path] if is_shown else folder
+        if is_shown:
+            options += ["--ro-bind", path, path]
+        elif os.path.isdir(path):
+            options += ["--tmpfs", path]
+        else:
+            options += ["--ro-bind", os.devnull, path]
     for path, target in links.items():
         if _is_shown(path, steps):
             continue
-        place = next((path.removeprefix(at) for at in TEMPORARY if path.startswith(at)), "")
+        place = _below_temporary(path)
         if place and not any(path.startswith(f"{step}/") for step in steps):
             _link(tmp, place, target)
         else:
@@ -61,6 +71,14 @@ def mounts_of(visible: Iterable[str], secret: Iterable[str], tmp: str) -> list[s
         if not is_shown and os.path.isdir(path):
             options += ["--remount-ro", path]
     return options
+
+
+def _below_temporary(path: str) -> str:
+    """The path below the folder for temporary files; "" for a path elsewhere."""
+    for folder in TEMPORARY:
+        if path.startswith(folder):
+            return path.removeprefix(folder)
+    return ""
 
 
 def _link(top: str, path: str, target: str) -> None:

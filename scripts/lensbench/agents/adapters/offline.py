@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,45 +62,37 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
 
 def read_events(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     """The outcome of any program with such events; a stream without `end` is unfinished."""
-    events = [event for line in lines if (event := read_event(line)) is not None]
+    by_type: dict[str, list[Event]] = {}
+    events = []
+    for line in lines:
+        event = read_event(line)
+        if event is not None:
+            events.append(event)
+            by_type.setdefault(event["type"], []).append(event)
     if not events:
         return Outcome(finished=False)
-    by_type: dict[str, list[Event]] = {}
-    for event in events:
-        by_type.setdefault(event["type"], []).append(event)
     start = by_type.get("start", [{}])[0]
     end = by_type.get("end", [{}])[-1]
-    is_error = end.get("is_error") is True
+    error, status = _error(end)
     calls, useless = _calls(events, errors)
-    servers = _servers(start)
-    if servers:
-        servers |= {name: f"failed: {why}" for name, why in useless.items() if name in servers}
-    reason = text(end.get("ended")) or "finished"
-    ending: Ending = next(
-        (kind for kind in ENDINGS if kind == reason and end and not is_error), "unknown"
-    )
     texts = [text(event.get("text")) for event in by_type.get("answer", [])]
     answer = answer_among(texts, texts[-1]) if texts else ""
-    written = [event.get("text") for event in by_type.get("answer", [])]
-    written += [event.get("input") for event in by_type.get("tool_call", [])]
+    model = text(start.get("model"))
+    ending = _ending(end, is_error=bool(error))
     return Outcome(
         answer=answer,
         finished="end" in by_type,
-        error=(text(end.get("error")) or "the agent reports a failure") if is_error else "",
-        error_status=whole(end.get("status")) if is_error else None,
+        error=error,
+        error_status=status,
         agent_version=text(start.get("version")) or None,
-        models=(text(start.get("model")),) if text(start.get("model")) else None,
-        servers=servers,
-        tools_offered=tuple(filter(None, map(text, sequence(start.get("tools")))))
-        if "tools" in start
-        else None,
+        models=(model,) if model else None,
+        servers=_servers(start, useless),
+        tools_offered=_offered(start),
         calls=calls if calls or "start" in by_type else None,
         files_read=_files_read(by_type),
-        tokens=_tokens(end.get("tokens")) if end else least_usage(written),
+        tokens=_tokens(end.get("tokens")) if end else _least_tokens(by_type),
         tokens_at_least=not end,
-        cost_usd=cost
-        if type(cost := end.get("cost_usd", -1)) in (int, float) and cost >= 0
-        else None,
+        cost_usd=_cost(end),
         turns=whole(end.get("turns")),
         gave_up=ending if ending in ("limit", "refusal") else "",
         ending=ending,
@@ -109,52 +101,88 @@ def read_events(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> O
     )
 
 
+def _error(end: Event) -> tuple[str, int | None]:
+    """The failure that the end reports, with its status; "" without one."""
+    if end.get("is_error") is not True:
+        return "", None
+    return text(end.get("error")) or "the agent reports a failure", whole(end.get("status"))
+
+
+def _ending(end: Event, is_error: bool) -> Ending:
+    reason = text(end.get("ended")) or "finished"
+    if end and not is_error:
+        for kind in ENDINGS:
+            if kind == reason:
+                return kind
+    return "unknown"
+
+
+def _offered(start: Event) -> tuple[str, ...] | None:
+    """The tools that the start names; None when it names none."""
+    if "tools" not in start:
+        return None
+    return tuple(filter(None, map(text, sequence(start["tools"]))))
+
+
+def _cost(end: Event) -> float | None:
+    """US dollars; None when they are missing or unusable."""
+    cost = end.get("cost_usd", -1)
+    if type(cost) not in (int, float) or cost < 0:
+        return None
+    return float(cost)
+
+
+def _least_tokens(by_type: dict[str, list[Event]]) -> dict[str, int] | None:
+    """The least that a run without an end has used, by what the agent wrote."""
+    written = [event.get("text") for event in by_type.get("answer", [])]
+    written += [event.get("input") for event in by_type.get("tool_call", [])]
+    return least_usage(written)
+
+
 def _tokens(counts: object) -> dict[str, int] | None:
     """Tokens by kind; None when a number is unusable, or input or output is missing."""
     entries = {"cache_read": 0, "cache_write": 0, **mapping(counts)}
-    tokens: dict[str, int] = {
-        kind: n for kind in KINDS if (n := whole(entries.get(kind))) is not None and n >= 0
-    }
-    return tokens if len(tokens) == len(KINDS) else None
+    tokens: dict[str, int] = {}
+    for kind in KINDS:
+        count = whole(entries.get(kind))
+        if count is None or count < 0:
+            return None
+        tokens[kind] = count
+    return tokens
 
 
-def _servers(start: Event) -> dict[str, str] | None:
+def _servers(start: Event, useless: Mapping[str, str]) -> dict[str, str] | None:
+    """Status by server; of `useless` ones, why they answered no call."""
     if not isinstance(start.get("mcp_servers"), list):
         return None
     servers = {}
     for entry in map(mapping, start["mcp_servers"]):
-        if text(entry.get("name")):
-            status, detail = text(entry.get("status")), text(entry.get("detail"))
-            servers[text(entry["name"])] = (
-                f"{status}: {detail}" if status == "failed" and detail else status
-            )
+        name = text(entry.get("name"))
+        status = text(entry.get("status"))
+        detail = text(entry.get("detail"))
+        if status == "failed" and detail:
+            status = f"{status}: {detail}"
+        if name:
+            servers[name] = f"failed: {useless[name]}" if name in useless else status
     return servers
 
 
 def _calls(events: list[Event], errors: ErrorTexts) -> tuple[tuple[Call, ...], dict[str, str]]:
     """Calls by tool, and the servers that answered no call."""
-    uses = tool_uses(
-        (
-            repr(event.get("id")),
-            text(event.get("name")) if event["type"] == "tool_call" else None,
-            event,
-        )
-        for event in events
-        if event["type"] == "tool_result"
-        or (event["type"] == "tool_call" and text(event.get("name")))
-    )
-    calls = [
-        (
-            use.name,
-            errors.found(use.name, text(use.result.get("text"))),
-            use.result.get("is_error") is True,
-        )
-        for use in uses
-    ]
-    answers = [call for call, use in zip(calls, uses, strict=True) if use.result]
-    return counted((name, is_error or bool(why)) for name, why, is_error in calls), useless_servers(
-        answers
-    )
+    entries = []
+    for event in events:
+        name = text(event.get("name")) if event["type"] == "tool_call" else None
+        if name or event["type"] == "tool_result":
+            entries.append((repr(event.get("id")), name, event))
+    counts = []
+    answers = []
+    for use in tool_uses(entries):
+        why = errors.found(use.name, text(use.result.get("text")))
+        is_error = use.result.get("is_error") is True
+        counts.append((use.name, is_error or bool(why)))
+        if use.result:
+            answers.append((use.name, why, is_error))
+    return counted(counts), useless_servers(answers)
 
 
 def _files_read(by_type: dict[str, list[Event]]) -> tuple[str, ...] | None:
