@@ -106,6 +106,12 @@ def test_output_errors_and_exit_code_are_those_without_it(
     assert len((tmp_path / "taps.jsonl").read_bytes()) < 4_000_000
 
 
+def test_messages_pass_where_nothing_can_be_noted() -> None:
+    sent = lines(GREET, LIST)
+    done = subprocess.run(before(["cat"], "/dev/full", "lens"), input=sent, capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, sent, b"")
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL, signal.SIGUSR1])
 def test_a_signal_reaches_the_server_which_has_the_process_id(tmp_path: Path, number: int) -> None:
     ends = (

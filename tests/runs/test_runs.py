@@ -777,3 +777,45 @@ def test_an_answer_has_a_bound_that_its_record_states(bench: Path) -> None:
         63_000_002,
     )  # 64 million characters are read
     assert state_of(entries(bench, RUN), 3) == State.COUNTS
+
+
+ASKS = """
+import json, subprocess, sys
+entry = json.load(open(sys.argv[1]))["mcpServers"]["fake"]
+argv, pipe = [entry["command"], *entry["args"]], subprocess.PIPE
+server = subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True)
+for number, (method, params) in enumerate(MESSAGES):
+    print(json.dumps({"id": number, "method": method, "params": params}), file=server.stdin, flush=True)
+    server.stdout.readline()
+print("fine")
+"""
+MESSAGES = [
+    ("initialize", {"protocolVersion": "2025-06-18"}),
+    ("tools/list", {}),
+    ("tools/call", {"name": "find", "arguments": {"query": "x"}}),
+]
+
+
+@pytest.mark.parametrize(("said", "reason"), [(3, ""), (1, "mcp_not_offered")])
+def test_what_the_tee_saw_is_in_the_record_and_the_notes_in_the_folder(
+    bench: Path, said: int, reason: str
+) -> None:
+    server = [sys.executable, "-I", str(FAKES / "stdio_mcp_server.py")]
+    entry = {"command": server[0], "args": server[1:]}
+    Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": entry}}), encoding="utf-8")
+    code = ASKS.replace("MESSAGES", repr(MESSAGES[:said]))
+    command = [sys.executable, "-c", code, "{mcp_file}"]
+    plan(bench, "", tee=None, command=command, retries=1)
+    run = RunId("anna", "with")
+    make_run(read_job(bench, run, 0))
+    record = record_of(bench, run)
+    assert (record.attempt.reason, record.outcome.calls) == (reason, None)
+    assert record.taps is not None
+    calls = [(call.name, call.count, call.errors) for call in record.taps["fake"].calls]
+    assert calls == ([("mcp__fake__find", 1, 0)] if said == 3 else [])
+    assert [call.name for call in record.seen.calls or ()] == [name for name, *_ in calls]
+    notes = (bench / "taps" / "anna-with.jsonl").read_text().splitlines()
+    asked = [json.loads(line) for line in notes if '"to_server"' in line]
+    assert [row["method"] for row in asked] == [method for method, _ in MESSAGES[:said]]
+    make_run(read_job(bench, RUN, 0))
+    assert record_of(bench, RUN).taps is None

@@ -83,7 +83,10 @@ class Tap:
         day = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(stamp))
         row = {"time": f"{day}.{int(stamp % 1 * 1000):03d}Z", "server": self._server}
         line = json.dumps({**row, "direction": direction, **facts})
-        os.write(self._file, line.encode() + b"\n")
+        try:
+            os.write(self._file, line.encode() + b"\n")
+        except OSError:  # a full disk
+            return
 
     def _note(self, direction: str, message: dict[str, Any], size: int, now: float) -> None:
         key = repr(message.get("id"))
