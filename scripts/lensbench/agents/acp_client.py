@@ -37,6 +37,14 @@ ENDINGS = {
 }
 LAST_REQUEST_ONLY = ("OpenCode",)
 """Agents whose `usage` is not that of the prompt, but of its last request (1.18.33): their tokens are not shown."""
+TOKENS = (
+    "inputTokens",
+    "outputTokens",
+    "thoughtTokens",
+    "cachedReadTokens",
+    "cachedWriteTokens",
+    "totalTokens",
+)
 GONE_S = 3.0
 """How long the agent may take to end when its input has ended."""
 _NO_METHOD = {"code": -32601, "message": "this client does not offer it"}
@@ -53,13 +61,17 @@ class RefusedRequest(Exception):
     """The agent's error for a request."""
 
     def __init__(self, error: Any) -> None:
-        said = error if isinstance(error, dict) else {}
-        detail = said.get("data")
-        super().__init__(
-            f"{said.get('message', error)} {json.dumps(detail) if detail else ''}".strip()
-        )
+        said = _mapping(error)
+        words = str(said.get("message", error))
+        if detail := said.get("data"):
+            words += f" {json.dumps(detail)}"
+        super().__init__(words)
         code = said.get("code")
-        self.status = 401 if code == _LOGIN else code if code in range(400, 600) else None
+        self.status: int | None = None
+        if code == _LOGIN:
+            self.status = 401
+        elif code in range(400, 600):
+            self.status = code
 
 
 class Client:
@@ -175,17 +187,17 @@ def _mapping(value: Any) -> Message:
 def tokens_of(usage: Mapping[str, Any]) -> dict[str, int] | None:
     """The tokens of docs/events.md; None where they do not add up to the total, as the protocol wants: some count what
     is cached twice."""
-    names = (
-        "inputTokens",
-        "outputTokens",
-        "thoughtTokens",
-        "cachedReadTokens",
-        "cachedWriteTokens",
-    )
-    counts = [usage.get(name) or 0 for name in names]
-    if not all(type(count) is int for count in counts) or sum(counts) != usage.get("totalTokens"):
+    if "inputTokens" not in usage:
         return None
-    given, written, thought, read, write = counts
+    counts = []
+    for name in TOKENS:
+        count = usage.get(name) or 0
+        if type(count) is not int:
+            return None
+        counts.append(count)
+    given, written, thought, read, write, total = counts
+    if total != given + written + thought + read + write:
+        return None
     return {
         "input": given,
         "output": written + thought,
@@ -196,15 +208,17 @@ def tokens_of(usage: Mapping[str, Any]) -> dict[str, int] | None:
 
 def choose_model(client: Client, session: Message, model: str) -> None:
     """Selects the model in the way that the session offers. Raises RefusedRequest where it offers none."""
-    options = [_mapping(option) for option in session.get("configOptions") or ()]
-    of_model = [option for option in options if option.get("category") == "model"]
     if "models" in session:
         client.ask("session/set_model", sessionId=client.session, modelId=model)
-    elif of_model:
-        key = of_model[0].get("id")
-        client.ask("session/set_config_option", sessionId=client.session, configId=key, value=model)
-    else:
-        raise RefusedRequest("the agent lets nobody choose a model; name it in agent.command")
+        return
+    for option in map(_mapping, session.get("configOptions") or ()):
+        if option.get("category") == "model":
+            key = option.get("id")
+            client.ask(
+                "session/set_config_option", sessionId=client.session, configId=key, value=model
+            )
+            return
+    raise RefusedRequest("the agent lets nobody choose a model; name it in agent.command")
 
 
 def converse(client: Client, settings: Mapping[str, Any]) -> None:

@@ -43,7 +43,8 @@ def price_of(model: str, own: Prices, day: str = "") -> ModelPrice | None:
     """The price of a model on a day (today): the first of `own` whose pattern matches, else its list price, for which
     a provider before the name and a date after it do not matter; None where none is known."""
     name = _BEFORE_NAME.sub("", model.lower())
-    price = _first(model.lower(), own) or _first(name, listed())
+    price = _first(model.lower(), own)
+    price = price or _first(name, listed())
     price = price or _first(_DATE.sub("", name), listed())
     if price is None:
         return None
@@ -62,9 +63,12 @@ def _first(name: str, prices: Prices) -> ModelPrice | None:
 
 
 def in_words(model: str, price: ModelPrice) -> str:
-    amounts = ", ".join(f"${price[kind]:g} {kind.replace('_', ' ')}" for kind in KINDS)
-    source = ", ".join(filter(None, (price["source"], price["date"]))) or "`prices` in the config"
-    return f"{model}: {amounts} per million tokens ({source})"
+    amounts = []
+    for kind in KINDS:
+        amounts.append(f"${price[kind]:g} {kind.replace('_', ' ')}")
+    listing = [text for text in (price["source"], price["date"]) if text]
+    source = ", ".join(listing) or "`prices` in the config"
+    return f"{model}: {', '.join(amounts)} per million tokens ({source})"
 
 
 def priced(outcome: Outcome, own: Prices, day: str = "") -> Outcome:
@@ -97,10 +101,10 @@ def _cost(outcome: Outcome, price: ModelPrice) -> float:
 
 def is_same_model(request: str, answer: str) -> bool:
     """True when the served name is the requested one but for a provider prefix and a date suffix."""
-    name = re.escape(request.rpartition("/")[2].removesuffix("[1m]"))
-    return bool(
-        re.fullmatch(rf"{name}([-@](20\d{{6}}|20\d\d-\d\d-\d\d))?", answer.rpartition("/")[2])
-    )
+    requested = request.rpartition("/")[2].removesuffix("[1m]")
+    served = answer.rpartition("/")[2]
+    pattern = rf"{re.escape(requested)}([-@](20\d{{6}}|20\d\d-\d\d-\d\d))?"
+    return re.fullmatch(pattern, served) is not None
 
 
 def unexpected(outcome: Outcome, agent: Mapping[str, Any]) -> list[str]:

@@ -120,11 +120,11 @@ def _package_folders(top: str) -> tuple[str, ...]:
 
     levels = range(2 if top in _LARGE else 4)  # pipx has its installations in /opt/pipx/venvs/X
     ways = ["", *(f"{'*/' * level}lib*/" for level in levels)]
-    return tuple(
-        path
-        for way in ways
-        for path in glob(f"{escape(top)}/{way}python*/*-packages", include_hidden=True)
-    )
+    found = []
+    for way in ways:
+        pattern = f"{escape(top)}/{way}python*/*-packages"
+        found += glob(pattern, include_hidden=True)
+    return tuple(found)
 
 
 def _is_shown(path: str, steps: Mapping[str, bool]) -> bool:
@@ -138,16 +138,20 @@ def _is_shown(path: str, steps: Mapping[str, bool]) -> bool:
 @cache
 def _resolve(path: str) -> tuple[str, Mapping[str, str]]:
     """The real path of an absolute path, and the symlinks on the way, which programs may use."""
-    at, rest, links = "/", path.split("/"), dict[str, str]()
+    at = "/"
+    rest = path.split("/")
+    links: dict[str, str] = {}
     for _ in range(1000):  # links may be circular
         if not rest:
             break
         part = rest.pop(0)
         step = os.path.normpath(os.path.join(at, part))
         if os.path.islink(step):
-            links[step] = os.readlink(step)
-            rest = links[step].split("/") + rest
-            at = "/" if links[step].startswith("/") else at
+            target = os.readlink(step)
+            links[step] = target
+            rest = target.split("/") + rest
+            if target.startswith("/"):
+                at = "/"
         else:
             at = step
     return at, links
@@ -157,7 +161,9 @@ def programs_of(command: Sequence[str], path: str) -> Iterator[str]:
     """The paths that a command needs: its program, files with absolute paths in it, and their installations."""
     program = shutil.which(command[0], path=path)
     for file in (program, *command[1:]):
-        if file and os.path.isabs(file) and os.path.isfile(file) and os.access(file, os.R_OK):
+        if not file or not os.path.isabs(file):
+            continue
+        if os.path.isfile(file) and os.access(file, os.R_OK):
             yield from _installation(file)
             yield from _installation(os.path.realpath(file))
             yield from _interpreter(file, path)
@@ -173,19 +179,23 @@ def _installation(file: str) -> Iterator[str]:
     folder = os.path.dirname(file)
     if os.path.basename(folder) == "bin":
         yield folder
-        yield from (
-            os.path.join(os.path.dirname(folder), name) for name in ("lib", "lib64", "pyvenv.cfg")
-        )
+        top = os.path.dirname(folder)
+        for name in ("lib", "lib64", "pyvenv.cfg"):
+            yield os.path.join(top, name)
     if file.endswith((".js", ".mjs", ".cjs")):
-        packages = (parent for parent in Path(file).parents if (parent / "package.json").is_file())
-        yield from (str(parent) for parent in list(packages)[:1])
+        for parent in Path(file).parents:
+            if (parent / "package.json").is_file():
+                yield str(parent)
+                return
 
 
 def _interpreter(file: str, path: str) -> Iterator[str]:
     """The interpreter of a script, from a first line such as `#!/usr/bin/env node`."""
     with open(file, "rb") as script:
         first = script.readline(256).decode(errors="replace")
-    words = first[2:].split() if first.startswith("#!") else []
+    if not first.startswith("#!"):
+        return
+    words = first[2:].split()
     if words and os.path.basename(words[0]) == "env":
         words = [word for word in words[1:] if not word.startswith("-")]
     if words:

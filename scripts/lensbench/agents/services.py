@@ -33,38 +33,37 @@ _NO_PAUSE = {"pause_s": 0.0, "until": 0.0, "is_window": 0.0}
 def service_of(agent: AgentSettings) -> str:
     """The service of an agent: the host of `base_url`, else `provider`, else its kind."""
     address = str(agent["base_url"]).rpartition("://")[2]
-    return re.split("[/?#]", address)[0].rpartition("@")[2] or str(
-        agent["provider"] or agent["kind"]
-    )
+    authority = re.split("[/?#]", address)[0]
+    host = authority.rpartition("@")[2]
+    return host or str(agent["provider"] or agent["kind"])
 
 
 def wait_for(service: str, party: str, check: Callable[[], None] = lambda: None) -> float:
     """Waits during a pause of the service, with a message; returns the seconds. Members of a party continue together.
     `check` is called now and then, and may raise."""
-    total_s, until = 0.0, 0.0
-    while (rest_s := pause_left(state := _read(service), party)) > 0:
+    total_s = 0.0
+    until = 0.0
+    while True:
+        state = _read(service)
+        rest_s = pause_left(state, party)
+        if rest_s <= 0:
+            return round(total_s, 3)
         if until != state["until"]:
-            until, window = state["until"], used_up(service)
-            why = (
-                f"{window}: waiting"
-                if window
-                else f"{service} asked for a pause or is overloaded: waiting"
-            )
-            print(f"{why} {rest_s:.0f} s", file=sys.stderr, flush=True)
+            until = state["until"]
+            why = used_up(service) or f"{service} asked for a pause or is overloaded"
+            print(f"{why}: waiting {rest_s:.0f} s", file=sys.stderr, flush=True)
         pause_s = min(rest_s, CHECK_S) if state["is_window"] else rest_s
         time.sleep(pause_s)
         total_s += pause_s
         check()
-    return round(total_s, 3)
 
 
 def used_up(service: str, place: Path = PLACE) -> str:
     """Until when the service's plan is used up, in words; "" when it is not."""
     state = _read(service, place)
-    is_now = state["is_window"] and state["until"] > time.time()
-    return (
-        f"{service}: the plan's window is used up until {_shown(state['until'])}" if is_now else ""
-    )
+    if not state["is_window"] or state["until"] <= time.time():
+        return ""
+    return f"{service}: the plan's window is used up until {_shown(state['until'])}"
 
 
 def _shown(seconds: float) -> str:
@@ -90,14 +89,18 @@ def record_response(
         )
     PLACE.mkdir(parents=True, exist_ok=True)
     with locked(PLACE / ".lock"):
-        state, now = _read(service), time.time()
+        state = _read(service)
+        now = time.time()
         is_news = started_at >= state["until"]
         if is_refusal and (now >= state["until"] or (resets_at or 0) > state["until"]):
-            pause_s = min(max(FIRST_S, state["pause_s"] * (2 if is_news else 1)), LONGEST_S)
-            until, is_window = max(now + pause_s, resets_at or 0), resets_at is not None
-            write_json(
-                _file(service), {"pause_s": pause_s, "until": until, "is_window": float(is_window)}
-            )
+            growth = 2 if is_news else 1
+            pause_s = min(max(FIRST_S, state["pause_s"] * growth), LONGEST_S)
+            pause = {
+                "pause_s": pause_s,
+                "until": max(now + pause_s, resets_at or 0),
+                "is_window": float(resets_at is not None),
+            }
+            write_json(_file(service), pause)
         elif not is_refusal and is_news and state["pause_s"]:
             write_json(_file(service), {**state, "pause_s": 0.0})
 

@@ -44,10 +44,10 @@ def tapped(run: Assignment, place: Place) -> Iterator[Assignment]:
         return
     mcp_file = Path(place.outside(run.mcp_file))
     own = mcp_file.read_bytes()
+    servers = {}
     with ExitStack() as stack:
-        servers = {
-            name: _placed(name, entry, place, stack) for name, entry in run.mcp_servers.items()
-        }
+        for name, entry in run.mcp_servers.items():
+            servers[name] = _placed(name, entry, place, stack)
         write_atomic(mcp_file, json.dumps({"mcpServers": servers}))
         stack.callback(write_atomic, mcp_file, own)
         yield replace(run, mcp_servers=servers)
@@ -64,8 +64,8 @@ def _placed(
     """The entry of a server with the tee before it."""
     if "url" in entry:
         port = stack.enter_context(_forwarder(tap_file(place), name, entry["url"]))
-        address = re.sub("^https", "http", _HOST.sub(f"127.0.0.1:{port}", entry["url"], count=1))
-        return {**entry, "url": address}
+        here = _HOST.sub(f"127.0.0.1:{port}", entry["url"], count=1)
+        return {**entry, "url": re.sub("^https", "http", here)}
     command = [entry["command"], *entry.get("args", ())]
     program, *arguments = before(command, place.inside(tap_file(place)), name)
     return {**entry, "command": program, "args": arguments}

@@ -81,7 +81,8 @@ class Tap:
             return
         stamp = time.time()
         day = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(stamp))
-        row = {"time": f"{day}.{int(stamp % 1 * 1000):03d}Z", "server": self._server}
+        milliseconds = int(stamp % 1 * 1000)
+        row = {"time": f"{day}.{milliseconds:03d}Z", "server": self._server}
         line = json.dumps({**row, "direction": direction, **facts})
         try:
             os.write(self._file, line.encode() + b"\n")
@@ -99,8 +100,13 @@ class Tap:
             return
         asked = TO_SERVER if direction == FROM_SERVER else FROM_SERVER
         method, tool, began = self._waiting.pop((asked, key), ("", "", now))
-        facts: dict[str, Any] = {"method": method, "tool": tool, "bytes": size, "error": ""}
-        facts["ms"] = round((now - began) * 1000, 3)
+        facts: dict[str, Any] = {
+            "method": method,
+            "tool": tool,
+            "bytes": size,
+            "error": "",
+            "ms": round((now - began) * 1000, 3),
+        }
         result = message.get("result", {})
         if "error" in message:
             facts["error"] = str(message["error"]["message"])[:MOST_TEXT]
@@ -108,7 +114,8 @@ class Tap:
             facts["tools"] = [tool["name"][:LONGEST_NAME] for tool in result["tools"]]
         elif method == "tools/call":
             text = "\n".join(block.get("text", "") for block in result.get("content", ()))
-            facts |= {"text": text[:MOST_TEXT], "text_bytes": len(text.encode(errors="replace"))}
+            facts["text"] = text[:MOST_TEXT]
+            facts["text_bytes"] = len(text.encode(errors="replace"))
             if result.get("isError"):
                 facts["error"] = text[:MOST_TEXT] or "error"
         self.write(direction, **facts)

@@ -130,7 +130,8 @@ class Seen:
 
     @property
     def models_asked(self) -> tuple[str, ...] | None:
-        return (text(self.started["model"]),) if text(self.started.get("model")) else None
+        model = text(self.started.get("model"))
+        return (model,) if model else None
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -160,9 +161,11 @@ class Seen:
         reports failures does not show that servers are connected."""
         if not set(why) & set(self.servers):
             return None
-        return {
-            name: f"failed: {why[name]}" if name in why else "connected" for name in self.servers
-        }
+        statuses = dict.fromkeys(self.servers, "connected")
+        for name, reason in why.items():
+            if name in statuses:
+                statuses[name] = f"failed: {reason}"
+        return statuses
 
 
 def inside(root: str, paths: Iterable[str]) -> tuple[str, ...]:
@@ -190,25 +193,30 @@ def observe(lines: Iterable[str]) -> Seen:
 def ending_of(gave_up: str, is_finished: bool, is_compacted: bool = False) -> Ending:
     if gave_up:
         return "refusal" if gave_up.startswith("refusal") else "limit"
-    return "unknown" if not is_finished else "compaction" if is_compacted else "finished"
+    if not is_finished:
+        return "unknown"
+    return "compaction" if is_compacted else "finished"
 
 
 def tried(
     calls: Iterable[tuple[str, str, bool]], errors: ErrorTexts
 ) -> tuple[tuple[Call, ...], dict[str, str]]:
     """Calls by tool, and the error of each server that answered none: from each call's name, result, and failure."""
-    complaints = [(name, errors.found(name, result), is_error) for name, result, is_error in calls]
-    counts = counted(
-        (name, is_error or bool(complaint)) for name, complaint, is_error in complaints
-    )
-    return counts, useless_servers(complaints)
+    complaints = []
+    counts = []
+    for name, result, is_error in calls:
+        complaint = errors.found(name, result)
+        complaints.append((name, complaint, is_error))
+        counts.append((name, is_error or bool(complaint)))
+    return counted(counts), useless_servers(complaints)
 
 
 def counted(calls: Iterable[tuple[str, bool]]) -> tuple[Call, ...]:
     """Calls by tool, from each call's name and whether it failed."""
-    calls = list(calls)
-    counts, errors = (
-        Counter(name for name, _ in calls),
-        Counter(name for name, is_error in calls if is_error),
-    )
+    counts: Counter[str] = Counter()
+    errors: Counter[str] = Counter()
+    for name, is_error in calls:
+        counts[name] += 1
+        if is_error:
+            errors[name] += 1
     return tuple(Call(name, counts[name], errors[name]) for name in sorted(counts))

@@ -59,11 +59,9 @@ def number(value: Any) -> int:
 
 def words(content: Any) -> str:
     """The text of a content (a string or a list of blocks) on one line."""
-    parts = (
-        [text(mapping(block).get("text")) for block in content]
-        if isinstance(content, list)
-        else [text(content)]
-    )
+    parts = [text(content)]
+    for block in sequence(content):
+        parts.append(text(mapping(block).get("text")))
     return " ".join(" ".join(parts).split())
 
 
@@ -87,24 +85,28 @@ def has_longer_report(texts: Sequence[str], answer: str) -> bool:
 
 def least_tokens(written: Iterable[Any]) -> int:
     """The fewest tokens of what a model wrote (texts, thinking, inputs of tools): 4 bytes make at most one."""
-    texts = [
-        part if isinstance(part, str) else json.dumps(part, ensure_ascii=False)
-        for part in written
-        if part
-    ]
-    return sum(len(text.encode(errors="replace")) for text in texts) // _BYTES_PER_TOKEN
+    size = 0
+    for part in written:
+        if not part:
+            continue
+        text = part if isinstance(part, str) else json.dumps(part, ensure_ascii=False)
+        size += len(text.encode(errors="replace"))
+    return size // _BYTES_PER_TOKEN
 
 
 def least_usage(written: Iterable[Any]) -> dict[str, int] | None:
     """The tokens of a stream that ends before it shows any, at least; None where nothing was written."""
     output = least_tokens(written)
-    return {"input": 0, "output": output, "cache_read": 0, "cache_write": 0} if output else None
+    if not output:
+        return None
+    return {"input": 0, "output": output, "cache_read": 0, "cache_write": 0}
 
 
 def shown_tokens(tokens: dict[str, int], written: Iterable[Any]) -> dict[str, int] | None:
     """The counts, or None when they have no output although the model wrote: some gateways report no usage, which
     programs show as 0."""
-    return None if not tokens["output"] and least_tokens(written) else tokens
+    is_unshown = not tokens["output"] and least_tokens(written)
+    return None if is_unshown else tokens
 
 
 @dataclass
@@ -124,7 +126,8 @@ def tool_uses(entries: Iterable[tuple[Hashable, str | None, Event]]) -> list[Use
     waiting: dict[Hashable, list[Use]] = {}
     copies: dict[Hashable, list[Use]] = {}
     for key, name, event in entries:
-        same, repeated = waiting.setdefault(key, []), copies.setdefault(key, [])
+        same = waiting.setdefault(key, [])
+        repeated = copies.setdefault(key, [])
         if name is None:
             if same:
                 same.pop(0).result = event
