@@ -65,6 +65,7 @@ def changing(tmp_path: Path) -> Path:
         "kind": "command",
         "command": [sys.executable, str(project / "agent.py"), "{mcp_file}"],
         "retries": 1,
+        "tee": False,  # it asks no server
     }
     (project / "config.yaml").write_text(
         yaml.safe_dump(
@@ -215,7 +216,7 @@ def test_no_criterion_reference_or_hidden_test_is_in_the_sandbox_unless_it_is_sh
     config["agent"] = {"kind": "command-events", "command": command, "retries": 1}
     if way == "canary":
         argv = FIND.format(int(time.time()) - 60, CANARY).split()
-        config["agent"] = {"kind": "command", "command": argv, "retries": 1}
+        config["agent"] = {"kind": "command", "command": argv, "retries": 1, "tee": False}
     config["sandbox_visible"] += [str(copy)]
     (changing / "config.yaml").write_text(yaml.safe_dump(config))
     snakemake(changing, *(RUNS if way == "canary" else ()))

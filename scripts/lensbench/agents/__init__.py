@@ -27,15 +27,17 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from lensbench.agents.reach import hosts_in
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 ADDRESSES = {"zai": "https://api.z.ai/api/anthropic"}
 """Where a provider serves the Messages API."""
@@ -148,6 +150,8 @@ def own_kinds() -> tuple[str, ...]:
 @cache
 def _foreign() -> dict[str, EntryPoint]:
     """The adapters of other packages, by kind."""
+    from importlib.metadata import entry_points  # no run of our own kinds needs it
+
     return {entry.name: entry for entry in entry_points(group="lensbench.agents")}
 
 
