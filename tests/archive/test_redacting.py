@@ -246,14 +246,23 @@ def written(text: str) -> Path:
 @pytest.mark.parametrize(
     ("patterns", "said"),
     [
-        ("# nothing\n\n", "p.txt: has no pattern; write a text a line, or re: before a regular expression"),
-        ("Quagga\nab\n", "p.txt:2: 'ab' is too short or has no letter, so numbers would change; write a longer text"),
+        (
+            "# nothing\n\n",
+            "p.txt: has no pattern; write a text a line, or re: before a regular expression",
+        ),
+        (
+            "Quagga\nab\n",
+            "p.txt:2: 'ab' is too short or has no letter, so numbers would change; write a longer text",
+        ),
         ("\n2024-01\n", "p.txt:2: '2024-01' is too short or has no letter"),
         ("re:(unclosed\n", "p.txt:1: is no regular expression (RE2): missing )"),
-        ("x y z\nre: a(?=b)\n", "p.txt:2: is no regular expression (RE2): invalid perl operator: (?="),
+        (
+            "x y z\nre: a(?=b)\n",
+            "p.txt:2: is no regular expression (RE2): invalid perl operator: (?=",
+        ),
         ("re:[a-z]*\n", "p.txt:1: fits the empty text; write what must be there"),
     ],
-)  # fmt: skip
+)
 def test_a_file_of_patterns_is_refused_with_the_line(
     tmp_path: Path, patterns: str, said: str
 ) -> None:
@@ -280,11 +289,14 @@ def redacted_with(folder: Path, patterns: str) -> str:
 @pytest.mark.parametrize(
     ("patterns", "said"),
     [
-        ("Quagga\nLIMIT in\n", "p.txt:2: would change the verdict of mechanical on task two, without, trial 1, criterion 2 from Met to Missed; its pattern must have the whole text, or leave the line out"),
+        (
+            "Quagga\nLIMIT in\n",
+            "p.txt:2: would change the verdict of mechanical on task two, without, trial 1, criterion 2 from Met to Missed; its pattern must have the whole text, or leave the line out",
+        ),
         ("criteria\n", "p.txt:1: 'Criteria' is a word of lensbench's own files ("),
         ("re:[0-9]+\n", "p.txt:1: finds '0' is too short or has no letter"),
     ],
-)  # fmt: skip
+)
 def test_a_redaction_that_would_change_a_verdict_or_a_file_s_form_is_refused(
     folder: Path, patterns: str, said: str
 ) -> None:

@@ -218,16 +218,31 @@ def test_a_token_that_a_server_refuses_only_in_the_run_is_named(bench: Path, log
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (["sh", "-c", "echo no >&2; echo 'run my-login' >&2; exit 3"], "failed, exit code 3: run my-login"),
-        (["sh", "-c", "echo t0p-secret-1; echo t0p-secret-1 >&2; exit 1"], "failed, exit code 1: [redacted: fake.token]"),
-        (["sh", "-c", "echo key $MY_KEY >&2; exit 1"], "failed, exit code 1: key [redacted: MY_KEY]"),
+        (
+            ["sh", "-c", "echo no >&2; echo 'run my-login' >&2; exit 3"],
+            "failed, exit code 3: run my-login",
+        ),
+        (
+            ["sh", "-c", "echo t0p-secret-1; echo t0p-secret-1 >&2; exit 1"],
+            "failed, exit code 1: [redacted: fake.token]",
+        ),
+        (
+            ["sh", "-c", "echo key $MY_KEY >&2; exit 1"],
+            "failed, exit code 1: key [redacted: MY_KEY]",
+        ),
         (["true"], "printed nothing"),
-        (["echo", "short"], "printed no token; it must print one line of at least 6 ASCII characters"),
-        (["printf", "one-line\ntwo-lines"], "printed no token; it must print one line of at least 6 ASCII characters"),
+        (
+            ["echo", "short"],
+            "printed no token; it must print one line of at least 6 ASCII characters",
+        ),
+        (
+            ["printf", "one-line\ntwo-lines"],
+            "printed no token; it must print one line of at least 6 ASCII characters",
+        ),
         (["sleep", "60"], "was not done in 0.5 s"),
         (["./gone"], "cannot be started: ./gone: No such file or directory"),
     ],
-)  # fmt: skip
+)
 def test_a_command_that_prints_no_token_stops_everything_before_the_agent_starts(
     bench: Path, command: list[str], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,7 +338,14 @@ def test_what_says_that_a_login_ended(detail: str) -> None:
 
 @pytest.mark.parametrize(
     "detail",
-    ["shop: connection closed", "shop: 4010 files", "find(query='401') found nothing", "fake: tools unlike: token_count", "", "x: not ready in 15 s"],
-)  # fmt: skip
+    [
+        "shop: connection closed",
+        "shop: 4010 files",
+        "find(query='401') found nothing",
+        "fake: tools unlike: token_count",
+        "",
+        "x: not ready in 15 s",
+    ],
+)
 def test_another_failure_is_none_of_the_login(detail: str) -> None:
     assert login_ended(detail, ["started", "read 1401 files"]) == ""
