@@ -13,7 +13,7 @@ from other_clis import assignment
 from test_sandbox import AUTO, bubblewrap, make_place
 
 from fakes.messages_api import read_rules, serving
-from lensbench.agents.acp_client import tokens_of
+from lensbench.agents.acp_client import TOKENS, tokens_of
 from lensbench.agents.sandbox import NO_SANDBOX, find_sandbox
 from lensbench.agents.start import Said, start_agent
 from lensbench.core.records import Call
@@ -248,17 +248,9 @@ def test_a_model_is_chosen_as_the_session_offers_it(
     ],
 )
 def test_tokens_that_do_not_add_up_are_not_shown(counts: Any, tokens: Any) -> None:
-    names = (
-        "inputTokens",
-        "outputTokens",
-        "thoughtTokens",
-        "cachedReadTokens",
-        "cachedWriteTokens",
-        "totalTokens",
-    )
     kinds = ("input", "output", "cache_read", "cache_write")
     expected = None if tokens is None else dict(zip(kinds, tokens, strict=True))
-    assert tokens_of(dict(zip(names, counts, strict=True))) == expected
+    assert tokens_of(dict(zip(TOKENS, counts, strict=True))) == expected
 
 
 def test_a_call_that_begins_with_its_question_is_one_call(tmp_path: Path) -> None:
