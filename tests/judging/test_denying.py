@@ -43,6 +43,14 @@ def test_a_sentence_that_denies_something_else_states_the_fact(answer: str) -> N
     assert verdicts(answer) == {"Met"}
 
 
+@pytest.mark.parametrize(("fact", "pattern", "answer", "verdict"), SAID["contrasts"])
+def test_a_contrast_with_something_else_denies_nothing(
+    fact: str, pattern: str, answer: str, verdict: str
+) -> None:
+    criterion = Criterion.model_validate({"text": fact, "all_of": [pattern]})
+    assert judge(criterion, normalise(answer)).verdict.value == verdict
+
+
 @pytest.mark.parametrize(
     ("answer", "verdict"),
     [

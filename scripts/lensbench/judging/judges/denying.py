@@ -82,6 +82,14 @@ _RETRACTION = re.compile(
 """The start of a sentence that takes back the one before it, or all before it."""
 
 
+_CONTRAST = re.compile(
+    r"(?i)[,\s]*(?:and |but )?not (?:the|an?|in|at|from|for|by|to|on|with|its|their|another)\b"
+)
+"""The start of a clause that names something else (`it is Cart, not the class Base`), if it does."""
+_NAME = re.compile(r"\w[\w.]{2,}")
+_SMALL = frozenset(("the", "and", "for", "from", "with", "its", "thei", "that", "this", "any"))
+_BEGINNING = 4
+"""Letters that inflections of a word share."""
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _SHARE_OF_WORDS = 0.6
 """So many of a clause's longer words are the fact's, where it is the fact's clause."""
@@ -180,7 +188,7 @@ def read(
     denial = None
     for sentence, spans in facts.items():
         is_within = any(span in denied for span in spans)
-        is_part = not is_negative and _denies(text, sentence, spans, fact)
+        is_part = not is_negative and _denies(text, sentence, spans, fact, matches)
         if is_within or is_part or _denies_all(text, sentence, spans):
             denial = sentence
             break
@@ -230,8 +238,15 @@ def _denies_all(text: str, sentence: Span, places: Sequence[Span]) -> bool:
     return bool(_outside(_WHOLE, text, sentence, places))
 
 
-def _denies(text: str, sentence: Span, places: Sequence[Span], fact: str = "") -> bool:
-    """True when a negation outside the `places` in a sentence negates one of them, or a clause in the fact's words."""
+def _denies(
+    text: str,
+    sentence: Span,
+    places: Sequence[Span],
+    fact: str = "",
+    matches: Iterable[Span] = (),
+) -> bool:
+    """True when a negation outside the `places` in a sentence negates one of them, or a clause in the fact's words. A
+    clause without any of `matches` may name something else instead, which denies nothing."""
     start, end = sentence
     edges = [start, *(match.start() for match in _CLAUSE.finditer(text, start, end)), end]
 
@@ -239,7 +254,13 @@ def _denies(text: str, sentence: Span, places: Sequence[Span], fact: str = "") -
         return bisect_right(edges, position)
 
     firsts = sorted(first for first, _ in places)
-    negated = set(map(clause, _outside(_NEGATION, text, sentence, places)))
+    matched = {clause(first) for first, _ in matches}
+    negated = set()
+    for at in _outside(_NEGATION, text, sentence, places):
+        number = clause(at)
+        is_other = fact and number not in matched
+        if not is_other or not _contrasts(text[edges[number - 1] : edges[number]], fact):
+            negated.add(number)
     if not negated.isdisjoint(map(clause, firsts)):
         return True
     own = _words(fact)
@@ -253,6 +274,16 @@ def _denies(text: str, sentence: Span, places: Sequence[Span], fact: str = "") -
         if is_near and clause(firsts[place]) == clause(at):
             return True
     return False
+
+
+def _contrasts(clause: str, fact: str) -> bool:
+    """True when the clause begins as a contrast, and names something that is not in the fact."""
+    start = _CONTRAST.match(clause)
+    if not start:
+        return False
+    own = {name[:_BEGINNING] for name in _NAME.findall(fact.lower())}
+    others = {name[:_BEGINNING] for name in _NAME.findall(clause[start.end() :].lower())}
+    return not others - _SMALL <= own
 
 
 def _words(text: str) -> set[str]:
