@@ -17,6 +17,7 @@ from documented import Documented, documented, read_keys
 from lensbench.__main__ import module_of
 from lensbench.core.errors import UserError
 from lensbench.core.system import program
+from lensbench.workflow.launch import matrix_of
 from small_benchmark import CHECKOUT, make_project
 
 RUN_HERE = (
@@ -121,7 +122,8 @@ def test_a_command_has_options_keys_and_targets_that_exist(
     )
     match shlex.split(command):
         case ["snakemake", *arguments] | ["lensbench", "run", *arguments]:
-            _read_by_snakemake(command.split()[0], arguments)
+            _, options = matrix_of(arguments)
+            _read_by_snakemake(command.split()[0], options)
         case ["python", "-m", name, *arguments] if name.startswith("lensbench"):
             _read_by_program(name, arguments, monkeypatch)
         case ["lensbench", name] if not name.startswith(("<", "-")):  # named in a sentence

@@ -17,7 +17,7 @@ def test_no_name_is_obeyed_and_nobody_else_can_write_what_is_made(project: Proje
     (project.folder / "mcp.json").rename(project.folder / f"{HOSTILE}.json")
     shell = "printf '\\033[2Jnoise' >&2; cat \"$0\""
     project.configure(
-        {"kind": "command", "command": ["/bin/sh", "-c", shell, "{prompt_file}"]},
+        {"kind": "command", "command": ["/bin/sh", "-c", shell, "{prompt_file}"], "tee": False},
         scenarios=f"{HOSTILE}.yaml",
         conditions={"without": {}, "with": {"mcp": f"{HOSTILE}.json"}},
         cache=HOSTILE,
@@ -74,7 +74,8 @@ def test_every_locale_gives_the_scores_of_utf_8_and_names_its_encodings(
         "Die Größe steht in größe.py:1, 日本.\n", encoding="utf-8"
     )
     command = ["/bin/cat", str(project.folder / "answer.md")]
-    project.configure({"kind": "command", "command": command}, scenarios="größe.yaml")
+    agent = {"kind": "command", "command": command, "tee": False}
+    project.configure(agent, scenarios="größe.yaml")
     with (project.control / "output").open("w+", encoding="utf-8") as output:
         ended = project.begin(env=env, output=output.fileno()).wait(120)
         output.seek(0)

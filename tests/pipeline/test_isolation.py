@@ -13,6 +13,7 @@ SECRET = 'sk-"quoted"\\and/ünusual-0123456789'
 def test_the_conditions_differ_in_servers_only_and_no_secret_or_file_of_the_agent_is_kept(
     project: Project,
 ) -> None:
+    project.configure({"tee": False})  # which would stand before the server's command
     project.behave(others="spy")
     project.start(env={"FAKE_SECRET": SECRET, "NOT_PASSED": "1"}, target="bench/r/validity.csv")
     seen: dict[str, dict[str, Any]] = {}
