@@ -22,8 +22,8 @@ from lensbench.core.system.program import Parser, run_program
 from lensbench.plan.config import RUN_ID
 from lensbench.plan.reading import read_file
 from lensbench.runs.start_gate import who_is_there
+from lensbench.workflow.cells import with_settings
 from lensbench.workflow.finish import print_headline
-from lensbench.workflow.launch import with_key
 from lensbench.workflow.read_schedule import AUTO, new_dated, newest_dated
 
 _PAUSE_S = 0.1
@@ -58,7 +58,7 @@ class Bench(NamedTuple):
         return self.scenarios == TASKS and not TASKS.exists()
 
     def run(self, options: Sequence[str]) -> list[str]:
-        more = with_key(options, f"run_id={self.folder.name}")
+        more = with_settings(options, [f"run_id={self.folder.name}"])
         return verb("run", "--configfile", str(self.config), "--cores", CORES, *more)
 
 

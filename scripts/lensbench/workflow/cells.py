@@ -98,11 +98,12 @@ def run_cells(products: Sequence[Sequence[str]], options: Sequence[str]) -> int:
     if any(option.startswith("agent=") for option in options):
         raise UserError("--matrix: it says which agents run; take agent=... out of --config")
     given = [option for option in options if not option.startswith("run_id=")]
-    cells = cells_of(products, _run_id(options))
+    run_id = _run_id(options)
+    cells = cells_of(products, run_id)
     codes: list[int] = []
     for number, cell in enumerate(cells, 1):
         print(f"\n{number} of {len(cells)}: {cell.name} ({cell.folder})", flush=True)
-        code = _run("run", *_with_settings(given, cell))
+        code = _run("run", *with_settings(given, cell.settings))
         if code >= INTERRUPTED or code < 0:
             return code
         codes.append(code)
@@ -112,16 +113,16 @@ def run_cells(products: Sequence[Sequence[str]], options: Sequence[str]) -> int:
     done = [str(cell.folder) for cell in cells if RunFolder(cell.folder).results_json.exists()]
     if done:
         print(flush=True)
-        _run("table", *done, "--output", f"bench/{_run_id(options)}-table")
+        _run("table", *done, "--output", f"bench/{run_id}-table")
     return max(codes)
 
 
-def _with_settings(options: Sequence[str], cell: Cell) -> list[str]:
-    """The options with what the cell has in the config."""
+def with_settings(options: Sequence[str], settings: Sequence[str]) -> list[str]:
+    """The options with further settings of the config."""
     if "--config" not in options:
-        return [*options, "--config", *cell.settings]
+        return [*options, "--config", *settings]
     place = options.index("--config") + 1
-    return [*options[:place], *cell.settings, *options[place:]]
+    return [*options[:place], *settings, *options[place:]]
 
 
 def _run_id(options: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.run_folder import PLACES
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import Parser, only_config, run_program
-from lensbench.workflow.cells import run_cells
+from lensbench.workflow.cells import run_cells, with_settings
 
 DEMO = ("config.yaml", "scenarios", ".claude/skills/benchmark")
 """The files of the demo, by their paths in a checkout."""
@@ -98,7 +98,9 @@ def with_tasks(options: Sequence[str]) -> list[str]:
     parser = Parser(prog="lensbench run", add_help=False, allow_abbrev=False)
     parser.add_argument("--only", action="append", metavar="TASK")
     arguments, rest = parser.parse_known_args(options)
-    return with_key(rest, f"only=[{', '.join(arguments.only)}]") if arguments.only else rest
+    if not arguments.only:
+        return rest
+    return with_settings(rest, [f"only=[{', '.join(arguments.only)}]"])
 
 
 def matrix_of(options: Sequence[str]) -> tuple[list[list[str]], list[str]]:
@@ -120,11 +122,6 @@ def matrix_of(options: Sequence[str]) -> tuple[list[list[str]], list[str]]:
             "--matrix: write KEY=VALUE,VALUE after it, such as agent=claude-code model=sonnet,opus"
         )
     return products, rest
-
-
-def with_key(options: Sequence[str], setting: str) -> list[str]:
-    at = options.index("--config") + 1 if "--config" in options else len(options)
-    return [*options[:at], *([] if "--config" in options else ["--config"]), setting, *options[at:]]
 
 
 def _check(options: Sequence[str]) -> None:
