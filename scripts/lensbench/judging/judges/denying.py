@@ -87,9 +87,10 @@ _CONTRAST = re.compile(
 )
 """The start of a clause that names something else (`it is Cart, not the class Base`), if it does."""
 _NAME = re.compile(r"\w[\w.]{2,}")
-_SMALL = frozenset(("the", "and", "for", "from", "with", "its", "thei", "that", "this", "any"))
 _BEGINNING = 4
 """Letters that inflections of a word share."""
+_UNNAMING = frozenset(("the", "and", "for", "from", "with", "its", "thei", "that", "this", "any"))
+"""The beginnings of words that name nothing."""
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _SHARE_OF_WORDS = 0.6
 """So many of a clause's longer words are the fact's, where it is the fact's clause."""
@@ -283,7 +284,7 @@ def _contrasts(clause: str, fact: str) -> bool:
         return False
     own = {name[:_BEGINNING] for name in _NAME.findall(fact.lower())}
     others = {name[:_BEGINNING] for name in _NAME.findall(clause[start.end() :].lower())}
-    return not others - _SMALL <= own
+    return not others - _UNNAMING <= own
 
 
 def _words(text: str) -> set[str]:
