@@ -55,6 +55,16 @@ LENS = {
     "env": {"PYTHONPATH": str(Path(lensbench.__file__).parents[1]), "TEXT": " ".join(TEXTS)},
 }
 """The embedded server, which first writes down what it was given."""
+
+
+def one_search(answer: str) -> list[dict[str, Any]]:
+    """The replies of a model that searches with LENS once, and then answers."""
+    return [
+        {"when": {"turn": 1}, "reply": {"text": "I look.", "tools": ["lens_grep"]}},
+        {"reply": {"text": answer}},
+    ]
+
+
 KEY = "dummy-key-that-must-not-be-written"
 PROMPT = 'Where is  "cart"?\n\n- 007 --x'
 

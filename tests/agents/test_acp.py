@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_agents import CLIS, KEY, LENS, PROMPT, Cli, ask
+from live_agents import CLIS, KEY, LENS, PROMPT, Cli, ask, one_search
 from other_clis import assignment
 from test_sandbox import AUTO, bubblewrap, make_place
 
@@ -290,10 +290,7 @@ def test_by_the_protocol_a_record_is_that_of_the_programs_own_adapter(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LIVE_TEST_KEY", KEY)
-    rules: list[dict[str, Any]] = [
-        {"when": {"turn": 1}, "reply": {"text": "I look.", "tools": ["lens_grep"]}},
-        {"reply": {"text": "It is in src/cart.py."}},
-    ]
+    rules = one_search("It is in src/cart.py.")
     own = ask(cli, tmp_path / "own", rules, LENS, tee=True).said
     launcher = tmp_path / "launcher"
     with serving(cli.api(), read_rules(cli.rules(rules))) as fake:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_agents import CLIS, KEY, Cli
+from live_agents import CLIS, KEY, Cli, one_search
 from test_acp import ANSWER, FAKE, SESSION
 from test_tee import client
 
@@ -165,10 +165,7 @@ def test_which_facts_our_own_adapters_show(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LIVE_TEST_KEY", KEY)
-    rules: list[dict[str, Any]] = [
-        {"when": {"turn": 1}, "reply": {"text": "I look.", "tools": ["lens_grep"]}},
-        {"reply": {"text": "src/shop.py"}},
-    ]
+    rules = one_search("src/shop.py")
     with serving(cli.api(), read_rules(cli.rules(rules))) as fake:
         service = {
             "provider": "custom",

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_agents import CLIS, KEY, LENS, Cli
+from live_agents import CLIS, KEY, LENS, Cli, one_search
 from live_agents import ask as start_cli
 from other_clis import assignment
 from test_sandbox import AUTO, bubblewrap, make_place
@@ -277,10 +277,7 @@ def test_the_first_request_of_a_program_is_the_same_with_it_and_without(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LIVE_TEST_KEY", KEY)
-    rules: list[dict[str, Any]] = [
-        {"when": {"turn": 1}, "reply": {"text": "I look.", "tools": ["lens_grep"]}},
-        {"reply": {"text": "It is in src/cart.py."}},
-    ]
+    rules = one_search("It is in src/cart.py.")
     first: list[Any] = []
     outcomes = []
     for name, has_tee in (("a", False), ("b", True)):
