@@ -165,7 +165,7 @@ def test_a_tidy_run_is_rendered_without_an_agent(tmp_path: Path, take: Take) -> 
     assert results["warnings"] == [
         "Runs whose answer came from a later attempt: app-chg-01-with (2)."
     ]
-    assert "| x1.42; largest task " in (folder / "results.md").read_text()
+    assert "| 1.42 times; largest task " in (folder / "results.md").read_text()
     jaccard = {pair["task"]: pair["jaccard"] for pair in read_table(folder / "pairs.csv")}
     assert jaccard == {"app-exp-01": "1", "app-chg-01": "0.3333"}
 

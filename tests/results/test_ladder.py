@@ -60,7 +60,7 @@ def planted(words: str, *server: str) -> None:
             "The agent finds the server by itself",
             "7 of 7|7 of 7",
         ),
-        ("Be brief.", (), "No rung is shown to help.", "0 of 7|0 of 7"),
+        ("Be brief.", (), "No condition is shown to help.", "0 of 7|0 of 7"),
     ],
 )
 def test_the_ladder_names_what_a_planted_server_needs(
@@ -123,12 +123,12 @@ def test_the_ladder_names_what_a_planted_server_needs(
 @pytest.mark.parametrize(
     ("server", "words", "both", "says"),
     [
-        ("uncalled", "0", "uncalled", "No rung is shown to help."),
+        ("uncalled", "0", "uncalled", "No condition is shown to help."),
         ("0", "0", "1", "The server helps only with its words."),
         ("0", "1", "1", "The words help without the server, and it is not shown that"),
         ("0", "0.5", "1", "The words help without the server, and with the server they do more."),
         ("1", "0", "1", "The agent finds the server by itself, without its words."),
-        ("0", "0", "0", "No rung is shown to help."),
+        ("0", "0", "0", "No condition is shown to help."),
     ],
 )
 def test_rungs_tell_the_ladder(
@@ -178,7 +178,7 @@ def test_rungs_tell_the_ladder(
     ]
     assert [(step["tokens_change"], step["time_change"]) for step in found["ladder"]] == [
         ("0%", "0%")
-    ] * 2 + [("+50%", "+100%")] * 2
+    ] * 2 + [("+50%", "2.0 times")] * 2
     file = made.page.split("## The ladder")[1].split("## ")[0]
     rows = [
         row.strip("|").split("|")[1:]

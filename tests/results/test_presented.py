@@ -63,17 +63,17 @@ def test_time_tokens_cost_and_counts_have_a_typical_change_in_their_unit() -> No
         "127s",
         "100s",
         "+10%",
-        "-3% to +1067%",
-        "x1.27; largest task 38%",
+        "0.97 to 12 times",
+        "1.27 times; largest task 38%",
         9,
     ]
     assert figure("cost_usd", paired("0.0031", "0.0025"), overall)[1:3] == ["0.0031", "0.0025"]
     assert figure("tokens_input", paired("12345.6", "1"), overall)[1] == "12,346"
-    assert figure("duration_s", paired("127", "100", pairs=1), overall)[5] == "x1.27"
+    assert figure("duration_s", paired("127", "100", pairs=1), overall)[5] == "1.27 times"
     found = figure(
         "tool_calls_observed", paired("9.5", "8"), {"delta": 1.5, "low": -1.0, "high": 4.0}
     )
-    assert found[0] == "tool calls, observed (typical change)"
+    assert found[0] == "tool calls, observed (mean of the middle tasks)"
     assert found[1:] == ["9.5", "8", "+1.5", "-1 to +4", "", 9]
     found = figure("tool_calls_reported", NONE | {"treatment": F(59, 2), "delta": None}, {})
     assert found[1:] == ["29.5", "—", "—", "—", "", 0]

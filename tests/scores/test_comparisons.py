@@ -69,7 +69,7 @@ def test_a_comparison_of_two_treatments_has_its_verdict_in_every_output(bench: M
         )
         assert "from v1 to v2 the agent's score changes by +40.6 points" in text, page
     assert "| v2 against v1 | GO | +40.6 points |" in made.page
-    assert data["figures"][NAME]["duration_s"]["total"] == "x1.5; largest task 6.3%"
+    assert data["figures"][NAME]["duration_s"]["total"] == "1.5 times; largest task 6.3%"
     told = list(lines(made.folder, data))
     assert any(
         line.startswith("v2 against v1: v2 is better than v1. 14 tasks better, 1 worse")

@@ -104,10 +104,31 @@ def number(value: Fraction | None) -> str:
     return rounded(value, 0 if value.denominator == 1 else 1)
 
 
+def multiple(share: Fraction | float) -> str:
+    """The ratio of a relative change, with two digits: `8.1` for +709%."""
+    ratio = 1 + Fraction(str(share))
+    if ratio < 1:
+        return rounded(ratio, 2)
+    return rounded(ratio, 1 if ratio < 10 else 0)
+
+
+def change_interval(
+    low: Fraction | float | None, high: Fraction | float | None, unit: str = " times"
+) -> str:
+    """An interval of relative changes: `-5% to +12%`, or as ratios if it reaches the double: `7.2 to 9.1 times`."""
+    if low is None or high is None:
+        return MISSING
+    if high < 1:
+        return f"{change(low)} to {change(high)}"
+    return f"{multiple(low)} to {multiple(high)}{unit}"
+
+
 def change(share: Fraction | float | None) -> str:
-    """A relative change as a percentage, with its sign; whole from 10% on."""
+    """A relative change as a percentage, with its sign; whole from 10% on, and from the double on as `2.0 times`."""
     if share is None:
         return MISSING
+    if share >= 1:
+        return f"{multiple(share)} times"
     share = Fraction(str(share))
     text = _short(share * 100) if abs(share) < Fraction(1, 10) else rounded(share * 100)
     return f"{'+' if share > 0 and text != '0' else ''}{text}%"

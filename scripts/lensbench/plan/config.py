@@ -105,7 +105,7 @@ class Condition(Strict):
 
 
 SEARCH = ("Bash", "Grep", "Glob")
-"""The built-in tools that the rung `only` goes without."""
+"""The built-in tools that the condition `only` goes without."""
 
 
 class Ladder(Strict):
@@ -118,7 +118,7 @@ class Ladder(Strict):
     skills: str = ""
     """A folder with skills that come with the server."""
     only: Switch = False
-    """A further rung: server and words, without the built-in search tools."""
+    """A further condition: server and words, without the built-in search tools."""
 
 
 MOST_MEMBERS = 8

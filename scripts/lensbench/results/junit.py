@@ -49,7 +49,7 @@ def junit(data: Results[Fraction]) -> str:
 
 
 def _figure(figure: Figure) -> str:
-    total = f"; in all {figure['total']}" if figure["total"] else ""
+    total = f"; total {figure['total']}" if figure["total"] else ""
     compared = f"{figure['treatment']} against {figure['baseline']}"
     return f"{compared}; change {figure['change']} ({figure['interval']}){total}"
 

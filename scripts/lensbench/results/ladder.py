@@ -92,7 +92,7 @@ def _meaning(data: BenchmarkFacts[Fraction], rungs: Rungs) -> str:
         return "The agent finds the server by itself, without its words."
     if shows(rungs.both, data["baseline"]):
         return f"The server helps {'only with' if adds else 'with'} its words."
-    return "No rung is shown to help."
+    return "No condition is shown to help."
 
 
 def _adoption_by_words(data: BenchmarkFacts[Fraction], rungs: Rungs) -> str:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from lensbench.core.distributions import f_sf
-from lensbench.core.numbers import change, points
+from lensbench.core.numbers import change, change_interval, points
 from lensbench.core.rows import RunStatus
 from lensbench.judging.judges import FAILURES
 from lensbench.results.presented import shown_difference
@@ -42,7 +42,7 @@ def plain_verdict(data: BenchmarkFacts[Fraction], name: str) -> Plain:
         lead = few
     else:
         where = _where(comparison, data["alpha"])
-        facts = f"{_tasks(comparison)}{_effort(data, comparison, old)}.{where}{_missing(data)}"
+        facts = f"{_tasks(comparison)}{_effort(data, comparison)}.{where}{_missing(data)}"
         lead = _leads(gate, new, old if is_of_two or leaves_out else "").get(gate.verdict, lead)
         if is_offline:
             lead = (
@@ -174,25 +174,29 @@ def _tasks(comparison: Compared) -> str:
     )
 
 
-def _effort(data: BenchmarkFacts[Fraction], comparison: Compared, old: str) -> str:
-    """How the typical time and price differ, as far as their intervals exclude no difference."""
+def _effort(data: BenchmarkFacts[Fraction], comparison: Compared) -> str:
+    """How time and price of a task differ, as far as their intervals exclude no difference."""
     parts = []
-    price = ("cost_usd", "cost", "more", "less")
+    price = ("cost_usd", "cost", "more", "less", "as much")
     if comparison["measures"]["cost_usd"]["overall"].delta is None:
-        price = ("tokens_weighted", "used", "more tokens", "fewer tokens")
-    for name, verb, more, less in (("duration_s", "took", "longer", "less time"), price):
+        price = ("tokens_weighted", "used", "more tokens", "fewer tokens", "as many tokens")
+    time = ("duration_s", "took", "longer", "less time", "as long")
+    for name, verb, more, less, as_much in (time, price):
         overall = comparison["measures"][name]["overall"]
         is_same = overall.sd == 0 and overall.n >= FEWEST_TASKS
         ends = overall.low or 0, overall.high or 0
         if overall.delta and (ends[0] * ends[1] > 0 or is_same):
-            share = change(Fraction(str(overall.delta))).lstrip("+-")
-            phrase = f"{verb} {share} {more if overall.delta > 0 else less}"
+            share = change(overall.delta)
+            phrase = f"{verb} {share.lstrip('+-')} {more if overall.delta > 0 else less}"
+            if share.endswith("times"):
+                between = change_interval(overall.low, overall.high, "")
+                phrase = f"{verb} {share} {as_much} ({between})"
             parts.append(
                 f"{phrase} (estimated)"
                 if name == "cost_usd" and data["estimated_costs"]
                 else phrase
             )
-    return f"; it {' and '.join(parts)} than {old}" if parts else ""
+    return f"; it {' and '.join(parts)}" if parts else ""
 
 
 def _missing(data: BenchmarkFacts[Fraction]) -> str:

@@ -1,8 +1,7 @@
 """The formatted figures of a treatment: one table, used by every output.
 
 Averages are over complete pairs, so that a difference equals that of the averages shown. Time, tokens and cost have two
-figures: the typical change, a geometric mean over tasks, and the total. Of counts the typical change is that of the
-middle tasks.
+figures: the change of a task, a geometric mean, and that of the total. Of counts it is that of the middle tasks.
 """
 
 from __future__ import annotations
@@ -88,12 +87,16 @@ def _figure(name: str, measure: Measure[Fraction], overall: Estimate) -> Figure:
     )
     show = quantity.difference
     between = numbers.MISSING if low is None or high is None else f"{show(low)} to {show(high)}"
+    if quantity.kind == "share":
+        between = numbers.interval(low, high)
+    elif quantity.kind == "log ratio":
+        between = numbers.change_interval(low, high)
     return {
-        "label": f"{quantity.label}{' (typical change)' * (quantity.kind == 'count')}",
+        "label": f"{quantity.label}{' (mean of the middle tasks)' * (quantity.kind == 'count')}",
         "treatment": _counted(name, measure["pairs"], treatment) or quantity.amount(treatment),
         "baseline": _counted(name, measure["pairs"], baseline) or quantity.amount(baseline),
         "change": show(measure["delta"] if quantity.kind == "share" else delta),
-        "interval": numbers.interval(low, high) if quantity.kind == "share" else between,
+        "interval": between,
         "total": _total(measure) if quantity.kind == "log ratio" else "",
         "tasks": measure["pairs"],
     }
@@ -111,7 +114,7 @@ def _total(measure: Measure[Fraction]) -> str:
     treatment, baseline = measure["paired_treatment"], measure["paired_baseline"]
     if not measure["pairs"] or treatment is None or not baseline:
         return ""
-    ratio = f"x{times(treatment / baseline)}"
+    ratio = f"{times(treatment / baseline)} times"
     most = measure["largest"]
     return (
         ratio

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from lensbench.core.conditions import Sides
 from lensbench.core.distributions import norm_sf
 from lensbench.core.frozen_plan import GateSettings, Verdict
-from lensbench.core.numbers import change, interval, points
+from lensbench.core.numbers import change, change_interval, interval, points
 from lensbench.runs.made_with import Starts
 from lensbench.scores.differences import as_change
 from lensbench.scores.gate import GateVerdict
@@ -144,7 +144,7 @@ def _effort(saving: Saving, decision: GateVerdict, estimate: Estimate, facts: Se
     share = as_change(saving.change)
     span = ""
     if share.low is not None and share.high is not None:
-        span = f": {change(share.low)} to {change(share.high)}"
+        span = f": {change_interval(share.low, share.high)}"
     if (share.low or 0.0) * (share.high or 0.0) < 0:
         return f"It needs as much, as far as these tasks can tell ({saving.label}{span})"
     need = change(share.delta or 0.0)
@@ -155,6 +155,8 @@ def _effort(saving: Saving, decision: GateVerdict, estimate: Estimate, facts: Se
         end = f", answers at most {points(decision.worst).removeprefix('+')} worse"
         if facts.patterns and not estimate.people:
             end += ", as patterns tell"
+    elif need.endswith("times"):
+        more = f"{need} as much"
     elif need != "0%":
         more = f"{need[1:]} more"
     if decision.verdict == "COSTS":

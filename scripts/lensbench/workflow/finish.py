@@ -28,9 +28,9 @@ def lines(folder: Path, data: Results[float]) -> Iterator[str]:
         yield f"{words['lead']} {words['facts']}"
         for figure in data.get("figures", {}).get(treatment, {}).values():
             if figure["total"]:
-                typical = f"typically {figure['change']} ({figure['interval']})"
+                change = f"per task {figure['change']} ({figure['interval']})"
                 amounts = f"{figure['treatment']} against {figure['baseline']}"
-                yield f"{figure['label']}: {amounts}; {typical}; in all {figure['total']}"
+                yield f"{figure['label']}: {amounts}; {change}; total {figure['total']}"
         if reasons := data["instrument"]["belief"].withheld.get(treatment):
             yield f"Why no verdict: {' '.join(reasons)}"
         if (step := words["next"]) not in steps:
