@@ -1,6 +1,6 @@
 """Prints how often each test of the store starts Snakemake and agents, and with which exit codes.
 
-    python benchmarks/scenarios.py          (docs/testing.md)
+    python benchmarks/scenarios.py [store_scenarios repeating ...]          (docs/testing.md)
 
 A test fails when an answer that counts is bought again, lost or doubled. The agents are counted by their own ledger,
 without the four of the benchmark that many tests begin with a copy of.
@@ -18,8 +18,9 @@ NAMES = ("store_scenarios", "repeating", "stopping", "damage", "clusters", "slur
 
 
 def main() -> int:
-    argparse.ArgumentParser(description=__doc__).parse_args()
-    tests = [f"tests/pipeline/test_{name}.py" for name in NAMES]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=NAMES, help="files of tests/pipeline/")
+    tests = [f"tests/pipeline/test_{name}.py" for name in parser.parse_args().names]
     with tempfile.TemporaryDirectory() as folder:
         record = Path(folder) / "record.xml"
         command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={record}", *tests]
