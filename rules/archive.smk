@@ -9,9 +9,9 @@ Run it by name: `snakemake archive`. Changing its settings reruns no other rule.
 
 rule archive:
     input:
-        needed_runs,
-        rules.results.output,
-        rules.judge_sheet.output if SCHEDULE.judging.wants_sheet else [],
+        runs=needed_runs,
+        results=rules.results.output,
+        judge_sheet=rules.judge_sheet.output if SCHEDULE.judging.wants_sheet else [],
     output:
         f"{BENCH}.zip",
     log:

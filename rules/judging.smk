@@ -21,9 +21,9 @@ leaves  instrument.json
 
 rule tests:
     input:
-        ancient(str(rules.environments.output)),
-        f"{BENCH}/changes/{{task}}.json",
-        lambda wildcards: SCHEDULE.patch_source(run_of(**wildcards)),
+        environments=ancient(str(rules.environments.output)),
+        task=f"{BENCH}/changes/{{task}}.json",
+        patch=lambda wildcards: SCHEDULE.patch_source(run_of(**wildcards)),
     output:
         f"{BENCH}/tests/{{trial}}{{task}}-{{condition}}.json",
     log:
@@ -39,12 +39,12 @@ rule tests:
 
 rule judging:
     input:
-        rules.plan.output.plan,
-        rules.plan.output.scenarios,
-        rules.validity.output.table,
-        SCHEDULE.preflight,
-        needed_tests,
-        lambda wildcards: SCHEDULE.judging.inputs(wildcards.judge),
+        plan=rules.plan.output.plan,
+        scenarios=rules.plan.output.scenarios,
+        validity=rules.validity.output.table,
+        preflight=SCHEDULE.preflight,
+        tests=needed_tests,
+        human=lambda wildcards: SCHEDULE.judging.inputs(wildcards.judge),
     output:
         f"{BENCH}/verdicts/{{judge}}.csv",
     log:
@@ -61,8 +61,8 @@ rule judging:
 
 rule panel:
     input:
-        rules.validity.output.table,
-        expand(rules.judging.output, judge=JUDGES),
+        validity=rules.validity.output.table,
+        verdicts=expand(rules.judging.output, judge=JUDGES),
     output:
         verdicts=report(
             f"{BENCH}/verdicts.csv", caption="../report/verdicts.rst", category="Tables"
@@ -82,11 +82,11 @@ rule panel:
 
 rule judge_sheet:
     input:
-        rules.plan.output.mark,
-        rules.plan.output.scenarios,
-        rules.validity.output.table,
-        SCHEDULE.preflight,
-        rules.panel.output.decisions,
+        mark=rules.plan.output.mark,
+        scenarios=rules.plan.output.scenarios,
+        validity=rules.validity.output.table,
+        preflight=SCHEDULE.preflight,
+        decisions=rules.panel.output.decisions,
     output:
         f"{BENCH}/judge_sheet.html",
     log:
@@ -100,10 +100,10 @@ rule judge_sheet:
 
 rule instrument:
     input:
-        rules.plan.output.plan,
-        rules.validity.output.table,
-        SCHEDULE.preflight,
-        rules.panel.output,
+        plan=rules.plan.output.plan,
+        validity=rules.validity.output.table,
+        preflight=SCHEDULE.preflight,
+        panel=rules.panel.output,
     output:
         report(f"{BENCH}/instrument.json", caption="../report/instrument.rst", category="Data"),
     log:

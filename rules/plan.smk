@@ -11,7 +11,7 @@ import json
 
 rule plan:
     input:
-        SCHEDULE.inputs,
+        files=SCHEDULE.inputs,
     output:
         plan=f"{BENCH}/plan.json",
         prompts=directory(f"{BENCH}/prompts"),

@@ -7,7 +7,7 @@ leaves  repositories.json: the path of each cleaned tree and the hash of its con
 
 rule repositories:
     input:
-        lambda wildcards: trigger(rules.plan.output.plan, SCHEDULE.lacks_repositories),
+        plan=lambda wildcards: trigger(rules.plan.output.plan, SCHEDULE.lacks_repositories),
     output:
         f"{BENCH}/repositories.json",
     log:
@@ -18,4 +18,4 @@ rule repositories:
     message:
         "fetching the repositories under test"
     shell:
-        f"exec {PYTHON} lensbench.repositories.prepare --plan {{input:q}} --cache {{params.cache:q}} --output {{output:q}} 2> {{log:q}}"
+        f"exec {PYTHON} lensbench.repositories.prepare --plan {{input.plan:q}} --cache {{params.cache:q}} --output {{output:q}} 2> {{log:q}}"

@@ -18,8 +18,8 @@ leaves  .passed/<verdicts>, when none of them occurred
 
 rule citations:
     input:
-        rules.validity.output.table,
-        ancient(str(rules.repositories.output)),
+        validity=rules.validity.output.table,
+        repositories=ancient(str(rules.repositories.output)),
     output:
         f"{BENCH}/citations.json",
     log:
@@ -33,15 +33,15 @@ rule citations:
 
 rule results:
     input:
-        rules.plan.output.plan,
-        rules.repositories.output,
-        rules.scores.output,
-        rules.panel.output,
-        rules.instrument.output,
-        rules.validity.output,
-        rules.citations.output,
-        SCHEDULE.preflight,
-        SCHEDULE.requests,
+        plan=rules.plan.output.plan,
+        repositories=rules.repositories.output,
+        scores=rules.scores.output,
+        panel=rules.panel.output,
+        instrument=rules.instrument.output,
+        validity=rules.validity.output,
+        citations=rules.citations.output,
+        preflight=SCHEDULE.preflight,
+        requests=SCHEDULE.requests,
         templates=[
             workflow.source_path("../templates/results.md.j2"),
             workflow.source_path("../templates/summary.md.j2"),
@@ -76,7 +76,7 @@ rule results:
 
 rule fail_on:
     input:
-        rules.results.output,
+        results=rules.results.output,
     output:
         touch(f"{BENCH}/.passed/{'-'.join(SCHEDULE.config.fail_on)}"),
     log:

@@ -27,9 +27,9 @@ RUN = (
 
 rule environments:
     input:
-        ancient(str(rules.plan.output.plan)),
-        rules.plan.output.changes,
-        ancient(str(rules.repositories.output)),
+        plan=ancient(str(rules.plan.output.plan)),
+        changes=rules.plan.output.changes,
+        repositories=ancient(str(rules.repositories.output)),
     output:
         f"{BENCH}/environments.json",
     log:
@@ -45,11 +45,11 @@ rule environments:
 
 rule run:
     input:
-        rules.plan.output.plan,
-        rules.plan.output.prompts,
-        rules.plan.output.mark,
-        rules.repositories.output,
-        rules.environments.output if SCHEDULE.change_tasks else [],
+        plan=rules.plan.output.plan,
+        prompts=rules.plan.output.prompts,
+        mark=rules.plan.output.mark,
+        repositories=rules.repositories.output,
+        environments=rules.environments.output if SCHEDULE.change_tasks else [],
     output:
         f"{BENCH}/runs/{{trial}}{{task}}-{{condition}}.md",
     log:
@@ -72,8 +72,8 @@ rule run:
 
 rule validity:
     input:
-        rules.plan.output.plan,
-        needed_runs,
+        plan=rules.plan.output.plan,
+        runs=needed_runs,
     output:
         table=report(f"{BENCH}/validity.csv", caption="../report/validity.rst", category="Tables"),
         timing=f"{BENCH}/runs/timing.csv",

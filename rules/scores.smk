@@ -9,12 +9,12 @@ leaves  scores.csv (one row per run), pairs.csv (one row per task, trial and tre
 
 rule scores:
     input:
-        rules.plan.output.plan,
-        rules.panel.output.decisions,
-        rules.validity.output.table,
-        rules.validity.output.reports,
-        rules.instrument.output,
-        SCHEDULE.preflight,
+        plan=rules.plan.output.plan,
+        decisions=rules.panel.output.decisions,
+        validity=rules.validity.output.table,
+        reports=rules.validity.output.reports,
+        instrument=rules.instrument.output,
+        preflight=SCHEDULE.preflight,
     output:
         scores=report(f"{BENCH}/scores.csv", caption="../report/scores.rst", category="Tables"),
         pairs=report(f"{BENCH}/pairs.csv", caption="../report/pairs.rst", category="Tables"),

@@ -9,9 +9,9 @@ leaves  looks/<look>.json (whether the next wave is needed, and why), looks/<loo
 
 checkpoint look:
     input:
-        rules.plan.output.plan,
-        lambda wildcards: SCHEDULE.files_of_waves(int(wildcards.look)),
-        lambda wildcards: SCHEDULE.tests_of_waves(int(wildcards.look)),
+        plan=rules.plan.output.plan,
+        runs=lambda wildcards: SCHEDULE.files_of_waves(int(wildcards.look)),
+        tests=lambda wildcards: SCHEDULE.tests_of_waves(int(wildcards.look)),
     output:
         f"{BENCH}/looks/{{look}}.json",
     log:
