@@ -10,8 +10,14 @@ from difflib import unified_diff
 from pathlib import Path
 
 from lensbench.agents import load_adapter, secret_names
-from lensbench.agents.sandbox import find_sandbox
-from lensbench.core.conditions import compared, mcp_secrets, shown_names, treatments
+from lensbench.agents.sandbox import Place, find_sandbox
+from lensbench.core.conditions import (
+    compared,
+    left_out,
+    mcp_secrets,
+    shown_names,
+    treatments,
+)
 from lensbench.core.errors import CheckFailed, UserError, printable
 from lensbench.core.frozen_plan import Plan, RepositoryFacts
 from lensbench.core.preflight_results import BYTES_A_TOKEN, PreflightFindings
@@ -19,6 +25,7 @@ from lensbench.core.records import RunId
 from lensbench.core.request_differences import Difference, differences
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
+from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import adopt_orphans, end_children
 from lensbench.core.system.redaction import Redactor
 from lensbench.plan.config import Config
@@ -28,7 +35,7 @@ from lensbench.plan.reading import load_config, read_file
 from lensbench.plan.task_files import read_scenarios
 from lensbench.repositories.prepare import facts_of, prepare, servers_of_stock
 from lensbench.runs.attempt import Job
-from lensbench.runs.first_requests import first_request
+from lensbench.runs.first_requests import excluded_tools, first_request
 from lensbench.runs.requests_file import Addition, RequestFindings
 from lensbench.runs.server_packages import fetch_packages
 
@@ -38,7 +45,7 @@ SHOWN = 160
 
 def check_requests(config_file: Path) -> None:
     """Sends, stores and compares the first requests of the config's conditions. Raises UserError when one cannot be
-    sent, or when the baseline's request has a part that a treatment's lacks."""
+    sent, or when the baseline's request has a part that a treatment's lacks, which is not to go without something."""
     _, document = read_file(str(config_file))
     config = load_config(document.value, [str(config_file)])
     folder = run_folder(config)
@@ -59,7 +66,14 @@ def check_requests(config_file: Path) -> None:
     version = getattr(load_adapter(config.agent.kind), "version", lambda settings: None)
     agent = f"{config.agent.kind} {version(plan['agent']) or ''}".strip()
     RequestFindings(agent, plan["settings_sha256"], additions).write(folder)
-    if changed := [names[name] for name, addition in additions.items() if addition.changed]:
+    changed = []
+    for name, addition in additions.items():
+        is_part = (
+            left_out(plan["conditions"], baseline, name) or "tools" in plan["conditions"][name]
+        )
+        if addition.changed and not is_part:
+            changed.append(names[name])
+    if changed:
         raise CheckFailed(
             f"the requests of {', '.join(changed)} lack parts of the baseline's, so not only the treatment differs: "
             "see the lines with - above"
@@ -92,6 +106,12 @@ def _bodies(config: Config, folder: Path) -> tuple[Plan, Mapping[str, bytes]]:
     for name in compared(plan):
         prompt = prompt_of(task, config.agent)
         job = Job(folder, RunId(task.id, name), plan, prompt, repository, 0.0)
+        if "tools" in job.condition:
+            with private_folder() as private:
+                excluded = excluded_tools(job, Place(sandbox, private), redact)
+            findings = PreflightFindings.read(folder)
+            findings.excluded[name] = excluded
+            findings.write(folder)
         bodies[name] = first_request(job, sandbox, redact)
         write_atomic(RunFolder(folder).requests / f"{name}.json", bodies[name])
         print(f"{printable(shown_names(plan)[name])}: {len(bodies[name]):,} bytes", flush=True)

@@ -35,8 +35,8 @@ MODELS = {
 }
 
 
-def write_project(folder: Path, cli: Cli) -> Path:
-    """A config with a small server, one task and no key; returns its path."""
+def write_project(folder: Path, cli: Cli, **more: Any) -> Path:
+    """A config with a small server, one task and no key, with other keys; returns its path."""
     task = {
         "id": "shop-tgt-01",
         "category": "Targeted",
@@ -52,6 +52,7 @@ def write_project(folder: Path, cli: Cli) -> Path:
         "repository": {"path": "repo"},
         "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
         "agent": {"kind": cli.kind, "command": list(cli.argv), "model": MODELS[cli.kind]},
+        **more,
     }
     write(
         folder,
@@ -107,3 +108,28 @@ def test_the_treatment_adds_its_tools_and_nothing_else_changes(
     for part in differences(without, treated):
         assert part.is_added
         assert part.place.startswith("tools[") or "Prefer find." in part.text, part
+
+
+@pytest.mark.parametrize("part", [{"only": ["find"]}, {"without": ["mcp__lens__crash"]}])
+@pytest.mark.parametrize("cli", [cli.param for cli in CLIS.values()])
+def test_a_part_of_a_server_lacks_the_other_tools_and_nothing_else(
+    cli: Cli, part: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for key in ("ANTHROPIC_API_KEY", "CODEX_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(key, raising=False)
+    monkeypatch.chdir(tmp_path)
+    conditions = {"all": {"mcp": "mcp.json"}, "lean": {"mcp": "mcp.json", "tools": part}}
+    check_requests(write_project(tmp_path, cli, conditions=conditions, baseline="all"))
+    folder = tmp_path / "bench" / "live"
+    whole, lean = (
+        json.loads((RunFolder(folder).requests / f"{name}.json").read_text())
+        for name in ("all", "lean")
+    )
+    found = list(differences(whole, lean))
+    assert [part.is_added for part in found] == [False]
+    text = json.dumps(whole)
+    assert "Ends the server in the middle of the call." in text
+    assert "Finds code." in text
+    assert json.dumps(lean).count("Finds code.") == text.count("Finds code.")
+    assert "crash" not in json.dumps(lean)
+    assert RequestFindings.read(folder).additions["lean"].bytes < 0

@@ -2,12 +2,15 @@
 
 import json
 import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import lensbench
 from lensbench.agents import Assignment, load_adapter
 from lensbench.agents.adapters.offline import command, read
 from lensbench.core.error_texts import KNOWN_ERRORS
@@ -199,3 +202,23 @@ def test_a_failed_server_is_reported_with_its_reason(tmp_path: Path) -> None:
     assert read(done.stdout.splitlines()).servers == {
         "lens": "failed: command must be the program alone, as a text; write its arguments in args"
     }
+
+
+def test_a_tool_that_is_left_out_is_neither_offered_nor_called(tmp_path: Path) -> None:
+    (tmp_path / "cart.py").write_text("class Cart:\n    pass\n", encoding="utf-8")
+    lens = {"command": sys.executable, "args": ["-P", "-m", "lensbench_demo.lens"]}
+    lens |= {"env": {"PYTHONPATH": str(Path(lensbench.__file__).parents[1])}}
+    run = assignment(tmp_path, tmp_path, json.dumps({"mcpServers": {"lens": lens}}))
+    found = []
+    for excluded in ((), ("mcp__lens__lens_grep",)):
+        invocation = command(replace(run, excluded=excluded))
+        env = dict(invocation.env)
+        done = subprocess.run(invocation.argv, env=env, capture_output=True, text=True, timeout=120)
+        outcome = read(done.stdout.splitlines())
+        assert outcome.tools_offered is not None
+        assert outcome.calls is not None
+        called = [call.name for call in outcome.calls]
+        found.append(
+            ("mcp__lens__lens_grep" in outcome.tools_offered, "mcp__lens__lens_grep" in called)
+        )
+    assert found == [(True, True), (False, False)]

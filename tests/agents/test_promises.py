@@ -872,6 +872,25 @@ def test_instructions_of_the_repository_are_closed_unless_asked_for(
     assert (said[0] - said[1], said[1] - said[0]) == ({closed}, set())
 
 
+@pytest.mark.parametrize("kind", [*GATEWAYS, "offline"])
+def test_a_filter_names_what_is_left_out_of_the_server_that_has_it(
+    tmp_path: Path, kind: str
+) -> None:
+    run = assignment(tmp_path, treatment=True, kind=kind)
+    lean = replace(run, excluded=("mcp__far__look.up",))
+    before, after = (load_adapter(kind).command(one) for one in (run, lean))
+    texts = ["\n".join([*one.argv, *one.files.values()]) for one in (before, after)]
+    named = {
+        "claude-code": ",mcp__far__look_up",
+        "codex": '"disabled_tools" = ["look.up"]',
+        "gemini": '"excludeTools": ["look.up"]',
+        "opencode": 'far_look_up": false',
+        "offline": "--without-tool=mcp__far__look.up",
+    }
+    assert [named[kind] in text for text in texts] == [False, True]
+    assert texts[1].count("look") == 1
+
+
 @pytest.mark.parametrize("kind", GATEWAYS)
 def test_a_program_that_is_not_there_has_no_version(kind: str) -> None:
     assert load_adapter(kind).version({"command": ["no-such-program"]}) is None

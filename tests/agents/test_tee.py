@@ -152,6 +152,14 @@ def test_the_verb_passes_messages_and_explains_itself(tmp_path: Path) -> None:
     assert done.stderr == b"/no/x: No such file or directory; name another file with --to\n"
 
 
+def test_a_tool_that_the_agent_leaves_out_was_not_offered(tmp_path: Path) -> None:
+    through(tmp_path, SERVER, lines(GREET, LIST, call(2, "crash")))
+    notes = (tmp_path / "taps.jsonl").read_text()
+    tap = read_taps(notes, ["lens"], excluded=["mcp__lens__crash"])["lens"]
+    assert tap.offered == ("mcp__lens__find",)
+    assert [one.name for one in tap.calls] == ["mcp__lens__crash"]
+
+
 def test_the_messages_of_a_session_are_noted(tmp_path: Path) -> None:
     through(tmp_path, SERVER, lines(GREET, LIST, call(2), call(3, query="fail"), call(4, "crash")))
     noted = [(row["direction"], row["method"], row.get("tool", "")) for row in rows(tmp_path)]

@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from handmade import Bench
+from lensbench.core.preflight_results import PreflightFindings
+from lensbench.core.records import Call
 from lensbench.core.system.places import ROOT
 from lensbench.plan.config import Agent
 from lensbench.scores.intervals import unseen_share
@@ -112,3 +114,43 @@ def test_another_benchmark_has_no_such_table(bench: Callable[..., Bench]) -> Non
         made.run(task, "without")
     assert made.build()["ablation"] == []
     assert "earns its place" not in made.page
+
+
+def ablation_of_tools(bench: Callable[..., Bench], listed: list[str]) -> dict[str, Any]:
+    """One of two tools is enough, of those that the server lists."""
+    tasks = [f"t{number:02}" for number in range(60)]
+    part: dict[str, Any] = {"mcp": None, "mcp_sha256": "m", "servers": ["lens"]}
+    conditions = {
+        "all": part,
+        "none": {**part, "mcp_sha256": "", "servers": [], "without": ["lens"]},
+    }
+    for name in ("find", "read"):
+        conditions[f"without_{name}"] = {**part, "tools": {"without": [name]}}
+    made = bench(tasks=tasks, servers={name: own["servers"] for name, own in conditions.items()})
+    agent = Agent(kind="claude-code", model="sonnet").settings
+    made.changes = {"baseline": "all", "conditions": conditions, "agent": agent}
+    tools = {f"mcp__lens__{name}": "" for name in listed}
+    PreflightFindings(tools={"all": tools}).write(made.folder)
+    for number, task in enumerate(tasks):
+        for name in conditions:
+            found = name != "none" and number % 5 > 0
+            calls = [Call("mcp__lens__find", 1)] if number % 2 and name == "all" else []
+            offered = tuple(tools) if name != "none" else ()
+            seen = {"seen": calls, "tools_offered": offered}
+            made.run(task, name, points=("1", "1" if found else "0"), cost_usd=0.1, **seen)
+    return made.build()
+
+
+def test_tools_of_a_server_are_members_too(bench: Callable[..., Bench]) -> None:
+    data = ablation_of_tools(bench, ["find", "read"])
+    rows = {row["member"]: row for row in data["ablation"]}
+    assert {name: row["word"] for name, row in rows.items()} == dict.fromkeys(
+        ("find", "read"), "cannot tell"
+    )
+    assert (rows["find"]["called"], rows["read"]["called"]) == ("30 of 60", "0 of 60")
+    assert data["ablation_says"][-1].endswith("one of these two is enough.")
+
+
+def test_tools_that_no_condition_leaves_out_may_be_what_helps(bench: Callable[..., Bench]) -> None:
+    data = ablation_of_tools(bench, ["find", "read", "map"])
+    assert not any("enough" in sentence for sentence in data["ablation_says"])

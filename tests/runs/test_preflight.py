@@ -124,6 +124,45 @@ def test_a_server_is_started_as_in_runs_its_tools_are_listed_and_one_is_called(
     )
 
 
+@pytest.mark.parametrize(
+    ("tools", "rows"),
+    [
+        ({"only": ["find"]}, ["ok the agent's filter leaves out mcp__lens__crash"]),
+        ({"without": ["mcp__lens__crash"]}, ["ok the agent's filter leaves out mcp__lens__crash"]),
+        (
+            {"only": ["fnd"]},
+            [
+                "failed conditions.with.tools.only has 'fnd', which no server lists; did you mean 'find'?",
+                "failed conditions.with.tools leaves lens no tool; leave the server out: without: [lens]",
+            ],
+        ),
+        (
+            {"without": ["crush"]},
+            [
+                "failed conditions.with.tools.without has 'crush', which no server lists; did you mean 'crash'?",
+                "ok the agent's filter leaves out none",
+            ],
+        ),
+        (
+            {"without": ["find", "crash"]},
+            [
+                "failed conditions.with.tools leaves lens no tool; leave the server out: without: [lens]"
+            ],
+        ),
+    ],
+)
+def test_a_filter_of_tools_is_checked_against_what_the_servers_list(
+    attempt: Try, tools: dict[str, Any], rows: list[str]
+) -> None:
+    attempt(treatment={"tools": tools}, agent={"kind": "offline"})
+    findings: PreflightFindings = attempt.findings  # type: ignore[attr-defined]
+    said = [f"{row.outcome} {row.detail}" for row in findings.checks if row.name == "with: tools"]
+    assert said == rows
+    if not findings.failed:
+        assert [*findings.tools["with"]] == ["mcp__lens__find"]
+        assert findings.excluded == {"with": ["mcp__lens__crash"]}
+
+
 def test_a_server_of_a_package_is_tried_with_the_fetched_program(
     attempt: Try, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ answer in which `errors` finds something counts as a failed call. It may have mo
   this kind share the machine's network;
 - `UNSTEADY`: a pattern of what its requests have by chance, beside ids and times, so that two of them can be compared;
 - `TEE`: True when it cannot promise to show which tools were offered and called, so that the tee notes them;
+- `FILTERS`: True when it leaves out the tools of `Assignment.excluded`, by a filter of its own;
 - `COST`: what its output says of each run: `dollars`, `tokens`, or `nothing`; without it, that depends on the run.
 
 `agent.kind: some-name` loads `adapters/some_name.py`; nothing else needs to be registered. An adapter of another
@@ -71,6 +72,14 @@ class Assignment:
     """A condition brings skills: all conditions have the program's means to read them."""
     is_trial: bool = False
     """No run, but a short question before the first one: a refused request is not repeated."""
+    excluded: tuple[str, ...] = ()
+    """The tools of its servers that the condition leaves out: `mcp__<server>__<tool>`."""
+
+    def excluded_of(self, server: str) -> list[str]:
+        """Those of a server, by its own names."""
+        beginning = f"mcp__{server}__"
+        own = [name for name in self.excluded if name.startswith(beginning)]
+        return [name.removeprefix(beginning) for name in own]
 
 
 @dataclass(frozen=True)
@@ -124,6 +133,11 @@ def as_written(settings: Mapping[str, Any]) -> str:
     return re.sub(r"\$(?=[\w{])", "${LENSBENCH_NO_VALUE:-$}", json.dumps(settings))
 
 
+def as_called(tool: str) -> str:
+    """A tool's name as agents write it: `_` for characters that the model's service does not take."""
+    return re.sub(r"[^\w-]", "_", tool, flags=re.ASCII)
+
+
 def secret_names(settings: AgentSettings) -> list[str]:
     """The environment variables in the agent's settings whose values must never be written."""
     return list(dict.fromkeys(filter(None, (*settings["pass_env"], settings["token_env"]))))
@@ -159,6 +173,11 @@ def known_kinds() -> tuple[str, ...]:
     """The valid values of `agent.kind`: the existing adapters, and `none`."""
     own = own_kinds()
     return (*own, *sorted({*_foreign()} - {*own, "none"}), "none")
+
+
+def can_filter(kind: str) -> bool:
+    """True for a kind of agents that can have a part of a server's tools."""
+    return kind in known_kinds()[:-1] and bool(getattr(load_adapter(kind), "FILTERS", False))
 
 
 @cache

@@ -102,7 +102,7 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
         return said
     lines = redact(read_text(tap_file(place)))
     return said._replace(
-        taps=read_taps(lines, assignment.mcp_servers, assignment.errors), tap_lines=lines
+        taps=read_taps(lines, run.mcp_servers, run.errors, run.excluded), tap_lines=lines
     )
 
 

@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -88,6 +88,8 @@ def _forwarder(file: str, name: str, url: str) -> Iterator[int]:
 class _Notes:
     """What is known of a server."""
 
+    excluded: Collection[str] = ()
+    """The tools that the agent leaves out of its list."""
     is_unread: bool = False
     """It sent what the tee cannot read, such as compressed results."""
     is_over: bool = False
@@ -109,6 +111,7 @@ class _Notes:
                 self.is_silent = not is_good
             case "tools/list" if is_good:
                 names = [f"mcp__{server}__{tool}"[:MAX_NAME] for tool in row["tools"]]
+                names = [name for name in names if name not in self.excluded]
                 self.offered = dict.fromkeys([*(self.offered or ()), *names][:MAX_NAMES])
             case "tools/call" if name in self.calls or len(self.calls) < MAX_NAMES:
                 self._call(name, row, is_good and not errors.found(name, row["text"]))
@@ -134,11 +137,15 @@ class _Notes:
 
 
 def read_taps(
-    text: str, servers: Iterable[str], errors: ErrorTexts = KNOWN_ERRORS
+    text: str,
+    servers: Iterable[str],
+    errors: ErrorTexts = KNOWN_ERRORS,
+    excluded: Collection[str] = (),
 ) -> dict[str, Tap]:
     """What the notes say of each of these servers; a result in which `errors` finds something is a failed call. Servers
-    can write the file, too: lines that are no notes are left out. Nothing, when one sent what cannot be read."""
-    notes = {name: _Notes() for name in servers}
+    can write the file, too: lines that are no notes are left out, and of lists the `excluded` tools. Nothing, when one
+    sent what cannot be read."""
+    notes = {name: _Notes(excluded) for name in servers}
     for line in text.splitlines():
         try:
             row = json.loads(line)

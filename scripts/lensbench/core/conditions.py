@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from lensbench.core.errors import UserError
-from lensbench.core.frozen_plan import Plan, PlannedCondition
+from lensbench.core.frozen_plan import Plan, PlannedCondition, ToolFilter
 from lensbench.core.handed_over import text_of
 from lensbench.core.records import sha256
 from lensbench.core.system.processes import run_process
@@ -58,11 +57,11 @@ def display_name(conditions: Mapping[str, PlannedCondition], baseline: str, cond
     """What readers call a condition: its server, where it has one that no other condition has, or none, where only the
     baseline has none; else its name."""
     servers = conditions[condition]["servers"]
-    if left_out := conditions[condition].get("without"):
+    if members := left_out(conditions, baseline, condition):
         brings_nothing = not servers and not conditions[condition].get("files")
         if brings_nothing:
             return "without any of them"
-        return f"without {' and '.join(left_out)}"
+        return f"without {' and '.join(members)}"
     others = [other for name, other in conditions.items() if name not in (condition, CLOSED_BOOK)]
     is_alone = all(other["servers"] != servers for other in others)
     if is_alone and condition == baseline and not servers:
@@ -70,6 +69,35 @@ def display_name(conditions: Mapping[str, PlannedCondition], baseline: str, cond
     if is_alone and len(servers) == 1 and servers[0] not in conditions:
         return servers[0]
     return condition
+
+
+def left_out(
+    conditions: Mapping[str, PlannedCondition], baseline: str, condition: str
+) -> list[str]:
+    """What a condition goes `without`: servers, skills and files, and tools of servers that the baseline has, too."""
+    own = conditions[condition]
+    members = [*own.get("without", ())]
+    has_same_servers = own["mcp_sha256"] == conditions[baseline]["mcp_sha256"]
+    if has_same_servers:
+        members += own.get("tools", {}).get("without", ())
+    return members
+
+
+def is_named(full_name: str, name: str) -> bool:
+    """Whether a name, with or without `mcp__<server>__`, is that of a tool."""
+    return name in (full_name, full_name.split("__", 2)[-1])
+
+
+def filtered_out(tools: ToolFilter, listing: Iterable[str]) -> list[str]:
+    """Those of the listed tools, by their full names, that a filter leaves out."""
+    has_only = "only" in tools
+    names = [name for own in tools.values() for name in own]
+    excluded = []
+    for full_name in listing:
+        is_of_filter = any(is_named(full_name, name) for name in names)
+        if is_of_filter != has_only:
+            excluded.append(full_name)
+    return excluded
 
 
 def of_condition(conditions: Mapping[str, PlannedCondition], baseline: str, condition: str) -> str:
@@ -130,7 +158,7 @@ def shown_names(plan: Plan) -> dict[str, str]:
 def _is_compared_with_others(plan: Plan, treatment: str) -> bool:
     """False for a condition of an ablation, which asks only what leaving something out changes, unless the config
     names a comparison with it."""
-    if "without" not in plan["conditions"][treatment]:
+    if not left_out(plan["conditions"], plan["baseline"], treatment):
         return True
     return any(treatment in name.split(" against ") for name in plan["gate"]["comparisons"])
 
@@ -153,6 +181,7 @@ def brings(condition: PlannedCondition) -> str:
         "writes": condition.get("writes", ()),
         "without": condition.get("without", ()),
     }
+    words |= {f"tools {word}": names for word, names in condition.get("tools", {}).items()}
     for word, values in words.items():
         if values:
             parts.append(f"{word} {' '.join(values)}")
@@ -212,8 +241,12 @@ def missing_variables(conditions: Iterable[PlannedCondition]) -> list[str]:
 
 def _unset(text: str) -> Iterator[str]:
     for name, default in (match.groups() for match in _VARIABLE.finditer(text)):
-        if name not in OF_THE_RUN and name not in os.environ:
-            yield from [name] if default is None else _unset(default)
+        if name in OF_THE_RUN or name in os.environ:
+            continue
+        if default is None:
+            yield name
+        else:
+            yield from _unset(default)
 
 
 def mcp_servers(conditions: Iterable[PlannedCondition]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -246,8 +279,11 @@ def texts_in(value: Any) -> Iterator[str]:
     """The texts in plain data."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, (list, dict)):
-        for item in value.values() if isinstance(value, dict) else value:
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from texts_in(item)
+    elif isinstance(value, list):
+        for item in value:
             yield from texts_in(item)
 
 
@@ -308,11 +344,18 @@ def run_command(condition: PlannedCondition, name: Command, workspace: str) -> s
         return f"{name} cannot be started: {argv[0]}: {error.strerror}"
     if end.exit_code == 0:
         return ""
-    how = f"not done in {limit_s:g} s" if end.timed_out else f"exit code {end.exit_code}"
-    return f"{name} failed, {how}" + (f": {last}" if last else "")
+    how = f"exit code {end.exit_code}"
+    if end.timed_out:
+        how = f"not done in {limit_s:g} s"
+    if last:
+        how += f": {last}"
+    return f"{name} failed, {how}"
 
 
 def last_line(lines: Iterable[str]) -> str:
     """The last line that is not blank, on one line and shortened; "" when there is none."""
-    last = deque((line for line in lines if line.strip()), maxlen=1)
-    return " ".join(last[0].split())[:LONGEST_LINE] if last else ""
+    last = ""
+    for line in lines:
+        if line.strip():
+            last = line
+    return " ".join(last.split())[:LONGEST_LINE]

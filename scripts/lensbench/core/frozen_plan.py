@@ -48,6 +48,11 @@ class AgentSettings(TypedDict, total=False):
     """Only there when the config has it."""
 
 
+ToolFilter = Mapping[str, Sequence[str]]
+"""Which tools of its servers a condition has: `only` these, or those `without` these; with or without
+`mcp__<server>__`."""
+
+
 class PlannedCondition(TypedDict):
     """A condition in the plan."""
 
@@ -68,6 +73,8 @@ class PlannedCondition(TypedDict):
     """What it brings into the workspace: path -> sha256 of the text, which is in the plan's `texts`."""
     without: ReadOnly[NotRequired[Sequence[str]]]
     """Servers of the MCP file, skills and paths that it goes without."""
+    tools: ReadOnly[NotRequired[ToolFilter]]
+    """The part of its servers' tools that it has; all of them without it."""
     agent: ReadOnly[NotRequired[AgentSettings]]
     """The agent's settings that are others than in the other conditions."""
 

@@ -65,6 +65,8 @@ class PreflightFindings:
     checks: list[Check] = field(default_factory=list)
     tools: dict[str, dict[str, str]] = field(default_factory=dict)
     """Condition -> the tools of its servers, by the names that agents use -> the hash of the input schema."""
+    excluded: dict[str, list[str]] = field(default_factory=dict)
+    """Condition -> the tools that its filter leaves out, by the same names."""
     descriptions: dict[str, str] = field(default_factory=dict)
     """Tool -> the beginning of its description."""
     list_tokens: dict[str, int] = field(default_factory=dict)

@@ -15,8 +15,10 @@ EVERYTHING, NOTHING = "all", "none"
 
 
 def members_of(ablation: Mapping[str, Any]) -> list[str]:
-    """The names of all servers, skills and files that `ablate` means, in this order. What cannot be read has none: the
-    condition `all` has the same files, and is checked like any other."""
+    """The names of the tools that `ablate` means, or else of all servers, skills and files, in this order. What cannot
+    be read has none: the condition `all` has the same files, and is checked like any other."""
+    if ablation.get("tools"):
+        return [*map(str, ablation["tools"])]
     members = list(_servers(ablation.get("mcp")))
     members += _skills(ablation.get("skills"))
     members += _files(ablation)
@@ -42,10 +44,13 @@ def conditions_of(ablation: Mapping[str, Any]) -> dict[str, Any]:
     """The conditions of an ablation, as they would be written in a config."""
     everything = {key: ablation[key] for key in ("mcp", "skills", "files") if ablation.get(key)}
     conditions: dict[str, Any] = {EVERYTHING: everything, NOTHING: {}}
-    if members := members_of(ablation):
+    has_tools = bool(ablation.get("tools"))
+    members = [*_servers(ablation.get("mcp"))] if has_tools else members_of(ablation)
+    if members:
         conditions[NOTHING] = {**everything, "without": members}
     for part, members in parts_of(ablation).items():
-        conditions[condition_name(part)] = {**everything, "without": members}
+        left_out = {"tools": {"without": members}} if has_tools else {"without": members}
+        conditions[condition_name(part)] = {**everything, **left_out}
     return conditions
 
 

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 from lensbench.agents import programs
 from lensbench.agents.sandbox import DEFAULT_LIMITS
 from lensbench.core.conditions import MAX_CONDITION
-from lensbench.core.frozen_plan import GIVEN, MECHANICAL, AgentSettings, Verdict
+from lensbench.core.frozen_plan import GIVEN, MECHANICAL, AgentSettings, ToolFilter, Verdict
 from lensbench.core.names import plain_name
 from lensbench.core.tasks import InsidePath, Many, Regex, Source, Strict, like
 from lensbench.plan.ablation import EVERYTHING, conditions_of
@@ -77,13 +77,37 @@ class Override(Strict):
     """Turns after which it stops."""
 
 
+class PartOfTools(Strict):
+    """A part of a server's tools, by the agent's own filter: see docs/parts.md."""
+
+    only: Many[str] = ()
+    """The tools that stay, with or without `mcp__<server>__`."""
+    without: Many[str] = ()
+    """The tools that go; write this or `only`."""
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> PartOfTools:
+        if bool(self.only) == bool(self.without):
+            raise ValueError("names tools by one of its keys: write {only: [a]} or {without: [b]}")
+        return self
+
+
+_Tools = Annotated[
+    Annotated[Many[str], Tag("list of tools")] | Annotated[PartOfTools, Tag("part of tools")],
+    Discriminator(
+        lambda value: "part of tools" if isinstance(value, (dict, PartOfTools)) else "list of tools"
+    ),
+]
+
+
 class Condition(Strict):
     """A condition of the experiment. Everything that is not written here is the same in all conditions."""
 
     mcp: str | None = None
     """MCP file (`{"mcpServers": ...}`) with the servers that this condition has; none by default."""
-    tools: Many[str] = ()
-    """The tools that its servers must list, no more and no fewer; not compared when empty."""
+    tools: _Tools = ()
+    """A list: the tools that its servers must list, no more and no fewer; not compared when empty. `{only: [a]}` or
+    `{without: [b]}`: the tools that the agent gets (docs/parts.md)."""
     errors: dict[str, Many[ErrorPattern]] = Field(default={})
     """Server -> patterns (RE2) of results that are errors but not marked as errors; instead of the known ones."""
     setup: Many[str] = ()
@@ -103,6 +127,13 @@ class Condition(Strict):
     agent: Override = Override()
     """Settings of the agent for this condition only; the results name them."""
 
+    @property
+    def filter(self) -> ToolFilter:
+        """The filter of its servers' tools, as in the plan; empty without one."""
+        if isinstance(self.tools, tuple):
+            return {}
+        return self.tools.model_dump(mode="json", exclude_defaults=True)
+
 
 SEARCH = ("Bash", "Grep", "Glob")
 """The built-in tools that the condition `only` goes without."""
@@ -121,12 +152,12 @@ class Ladder(Strict):
     """A further condition: server and words, without the built-in search tools."""
 
 
-MOST_MEMBERS = 8
-"""Members of an ablation: each is a run of every task."""
+MOST_MEMBERS, MOST_TOOLS = 8, 6
+"""Members of an ablation, and of one of tools: each is a run of every task."""
 
 
 class Ablation(Strict):
-    """Servers, skills and files, as conditions that go without one of them each: see docs/ablation.md."""
+    """Servers, skills and files, or tools, as conditions that go without one of them each: see docs/ablation.md."""
 
     mcp: str | None = None
     """The MCP file with the servers that are in use."""
@@ -134,6 +165,8 @@ class Ablation(Strict):
     """A folder with skills that are in use."""
     files: dict[str, str] = Field(default={})
     """Path in the workspace -> file with its text, as in a condition."""
+    tools: Many[str] = ()
+    """Tools of these servers. With it, only these are left out; everything else stays."""
     groups: dict[ConditionName, Many[str]] = Field(default={})
     """Members that are left out together, by a name of yours."""
 
@@ -406,8 +439,8 @@ class Config(Strict):
     """Makes the conditions `without`, `server`, `words` and `both` of a server and its words. A name alone, such as
     `mine`, means mcp.mine.json and words.mine.md."""
     ablate: Ablation | None = None
-    """Makes the conditions `all` (the baseline), `none`, and `all` without each server, skill and file: which of them
-    can go?"""
+    """Makes the conditions `all` (the baseline), `none`, and `all` without each server, skill and file, or each
+    tool: which of them can go?"""
     notes: Annotated[Many[str], _ONE_OR_MANY] = ()
     """What is new in this run, shown in the results."""
     baseline: str = "without"

@@ -161,6 +161,7 @@ def _condition(condition: Condition, files: Mapping[str, str]) -> PlannedConditi
     keys = {"setup", "teardown", "setup_s"} if condition.setup or condition.teardown else set()
     keys |= {key for key in ("writes", "errors", "without") if getattr(condition, key)}
     more: Any = condition.model_dump(mode="json", include=keys)
+    more |= {"tools": condition.filter} if condition.filter else {}
     more |= (
         {"files": {path: sha256(text.encode()) for path, text in sorted(files.items())}}
         if files

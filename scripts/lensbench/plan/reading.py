@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from lensbench.agents import known_kinds, programs
+from lensbench.agents import can_filter, known_kinds, programs
 from lensbench.agents.services import service_of
 from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.errors import UserError, did_you_mean
@@ -22,6 +22,7 @@ from lensbench.plan import own_files
 from lensbench.plan.ablation import condition_name, parts_of
 from lensbench.plan.config import (
     MOST_MEMBERS,
+    MOST_TOOLS,
     Ablation,
     Agent,
     Condition,
@@ -168,6 +169,8 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
                     f"conditions.{name}.errors: {condition.mcp} has no {server!r}",
                 )
         yield from _unknown_members(name, condition)
+        if condition.filter and (problem := _filter_problem(config, name)):
+            yield ("conditions", name, "tools"), f"conditions.{name}.tools {problem}"
         for key, problem in own_files.problems(condition, config.agent.kind):
             place = ".".join(map(str, ("conditions", name, *key)))
             yield ("conditions", name, *key), f"{place} {problem}"
@@ -250,6 +253,21 @@ def _unknown_members(name: str, condition: Condition) -> Iterable[tuple[KeyPath,
             yield ("conditions", name, "without", index), text
 
 
+def _filter_problem(config: Config, name: str) -> str:
+    """Why a condition cannot have a part of its servers' tools, as the end of a sentence; "" when it can."""
+    kind = config.agent.kind
+    if not can_filter(kind):
+        able = ", ".join(other for other in known_kinds() if can_filter(other))
+        return (
+            f"is not possible for agent.kind {kind!r}, which has no filter; kinds with one: {able}"
+        )
+    if not config.conditions[name].mcp:
+        return "is a part of no server; write mcp: <file> beside it, or remove it"
+    if not config.preflight.servers:
+        return "needs the servers' tool lists; remove preflight.servers: false"
+    return ""
+
+
 def _has_its_files(named: Ablation | Condition) -> bool:
     """Whether the members can be read; what is missing is said once, and not of each member."""
     if named.mcp is not None and mcp_problem(Path(named.mcp)):
@@ -263,12 +281,14 @@ def _ablation_problems(ablation: Ablation) -> Iterable[tuple[KeyPath, str]]:
     """What is wrong with the members of an ablation: too few, too many, or two of one name."""
     parts = parts_of(ablation.model_dump())
     if len(parts) < 2:
-        text = f"has {', '.join(parts) or 'no member'}; name two servers, skills or files, or write two conditions"
+        what = "name two servers, skills, files or tools, or write two conditions"
+        text = f"has {', '.join(parts) or 'no member'}; {what}"
         yield ("ablate",), f"ablate {text}"
-    if len(parts) > MOST_MEMBERS:
+    most, noun = (MOST_TOOLS, "tools") if ablation.tools else (MOST_MEMBERS, "members")
+    if len(parts) > most:
         text = (
-            f"ablate has {len(parts)} members, which makes {len(parts) + 2} runs of every task; {MOST_MEMBERS} are"
-            " possible: leave some out together, groups: {search: [a, b]}"
+            f"ablate has {len(parts)} {noun}, which makes {len(parts) + 2} runs of every task; {most} are possible:"
+            " leave some out together, groups: {search: [a, b]}"
         )
         yield ("ablate",), text
     seen: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""What earns its place: what leaving out each server, skill or file of an ablation changes (docs/ablation.md).
+"""What earns its place: what leaving out each server, skill, file or tool of an ablation changes (docs/ablation.md).
 
 Everything is the baseline, and each condition that goes without a member is a treatment: the gate's verdict on leaving
 it out says whether the member earns its place. All these verdicts share the gate's error.
@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from lensbench.core import numbers
+from lensbench.core.conditions import is_named, left_out
 from lensbench.core.preflight_results import PreflightFindings
 from lensbench.plan.ablation import NOTHING
 from lensbench.results.presented import shown_difference
@@ -45,35 +46,49 @@ def ablation(
     plan = tables.plan
     everything = [record for record in tables.valid if record.condition == data["baseline"]]
     members: list[Member] = []
+    tools: list[str] = []
     for name, comparison in decided_by_gate(data["estimates"]).items():
-        left_out = data["conditions"][comparison["treatment"]].get("without", ())
-        if not left_out or name == NOTHING or comparison["baseline"] != data["baseline"]:
+        members_out = left_out(data["conditions"], data["baseline"], comparison["treatment"])
+        if not members_out or name == NOTHING or comparison["baseline"] != data["baseline"]:
             continue
         added = requests.addition(name, plan["settings_sha256"])
         tokens = added.tokens if added else _listed(listing, data["baseline"], name)
-        row = _member(name, comparison, left_out, everything, tokens)
+        tools += data["conditions"][name].get("tools", {}).get("without", ())
+        listed = listing.tools.get(data["baseline"], ())
+        called = _called(everything, members_out, listed)
+        row = _member(name, comparison, members_out, called, tokens)
         for heading, quantity in COLUMNS.items():
             row["changes"][heading] = _shown(figures[name].get(quantity))
         members.append(row)
     if not members:
         return [], []
-    return members, [*_sentences(data, members, plan["gate"]["margin"])]
+    others = [
+        tool
+        for tool in listing.tools.get(data["baseline"], ())
+        if tools and not _is_one_of(tools, tool)
+    ]
+    is_whole = not others
+    return members, [*_sentences(data, members, plan["gate"]["margin"], is_whole)]
+
+
+def _is_one_of(names: Iterable[str], tool: str) -> bool:
+    return any(is_named(tool, name) for name in names)
 
 
 def _member(
     name: str,
     comparison: Compared,
-    left_out: Iterable[str],
-    everything: list[Record],
+    members: Iterable[str],
+    called: str,
     tokens: int | None,
 ) -> Member:
     gate = comparison["gate"]
     word = OF_VERDICT.get(gate.verdict, "cannot tell")
     return {
-        "member": " and ".join(left_out),
+        "member": " and ".join(members),
         "condition": name,
         "word": word,
-        "called": _called(everything, left_out),
+        "called": called,
         "tokens": numbers.MISSING if tokens is None else f"{abs(tokens):,}",
         "changes": {},
         "needs": gate.needs if word == "cannot tell" else "",
@@ -93,25 +108,27 @@ def _listed(listing: PreflightFindings, everything: str, name: str) -> int | Non
     return listing.list_tokens[everything] - listing.list_tokens.get(name, 0)
 
 
-def _called(records: list[Record], left_out: Iterable[str]) -> str:
-    """In how many runs a tool of one of these servers was called without an error, of those that show their calls."""
-    beginnings = tuple(f"mcp__{member}__" for member in left_out)
+def _called(records: list[Record], members: Iterable[str], tools: Iterable[str]) -> str:
+    """In how many runs a tool of one of these servers, or one of these tools, was called without an error, of those
+    that show their calls. `tools`: those that the servers list."""
     shown = [record.seen.calls for record in records if record.seen.calls is not None]
     known = {server for record in records for server in record.taps or record.outcome.servers or ()}
-    if not shown or known.isdisjoint(left_out):
+    beginnings = tuple(f"mcp__{member}__" for member in members if member in known)
+    meant = {tool for tool in tools if _is_one_of(members, tool)}
+    if not shown or not (beginnings or meant):
         return numbers.MISSING
     called = 0
     for calls in shown:
-        called += any(
-            call.name.startswith(beginnings) and call.count > call.errors for call in calls
-        )
+        good = [call.name for call in calls if call.count > call.errors]
+        called += any(name.startswith(beginnings) or name in meant for name in good)
     return f"{called} of {len(shown)}"
 
 
 def _sentences(
-    data: BenchmarkFacts[Fraction], members: list[Member], margin: float
+    data: BenchmarkFacts[Fraction], members: list[Member], margin: float, is_whole: bool
 ) -> Iterable[str]:
-    """Which members can go, and what they do together. `margin`: by how many points answers must not be worse."""
+    """Which members can go, and what they do together, if `none` lacks nothing else (`is_whole`). `margin`: by how many
+    points answers must not be worse."""
     by_word: dict[Word, list[str]] = {}
     for row in members:
         by_word.setdefault(row["word"], []).append(row["member"])
@@ -122,7 +139,7 @@ def _sentences(
     if earns := by_word.get("earns"):
         verb = "earns its" if len(earns) == 1 else "earn their"
         yield f"{_these(earns)} {verb} place."
-    nothing = data["estimates"].get(NOTHING)
+    nothing = data["estimates"].get(NOTHING) if is_whole else None
     if nothing is None or "gate" not in nothing or nothing["gate"].verdict != "HARM":
         return
     yield f"Without all of them answers are worse ({numbers.points(shown_difference(nothing).delta)})."

@@ -41,7 +41,9 @@ class Rungs(NamedTuple):
 def ladders(conditions: Mapping[str, PlannedCondition], baseline: str) -> Iterator[Rungs]:
     """The conditions that make a ladder, whoever wrote them: a server alone, files alone, and the same two together."""
     bare = {
-        name: plan for name, plan in conditions.items() if "agent" not in plan and name != baseline
+        name: plan
+        for name, plan in conditions.items()
+        if not {"agent", "tools"} & plan.keys() and name != baseline
     }
     for server, words, both in () if brings(conditions[baseline]) else permutations(bare, 3):
         of = [

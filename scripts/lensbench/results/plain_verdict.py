@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from lensbench.core.conditions import left_out
 from lensbench.core.distributions import f_sf
 from lensbench.core.numbers import change, change_interval, points
 from lensbench.core.rows import RunStatus
@@ -30,7 +31,7 @@ def plain_verdict(data: BenchmarkFacts[Fraction], name: str) -> Plain:
     comparison = data["estimates"][name]
     names = data["names"]
     new, old = names[comparison["treatment"]], names[comparison["baseline"]]
-    leaves_out = "without" in data["conditions"][comparison["treatment"]]
+    members = left_out(data["conditions"], data["baseline"], comparison["treatment"])
     is_of_two = comparison["baseline"] != data["baseline"]
     gate, few, lead = comparison["gate"], comparison["too_few_calls"], "We cannot tell yet."
     is_offline = data["agent"]["kind"] == "offline"
@@ -43,7 +44,7 @@ def plain_verdict(data: BenchmarkFacts[Fraction], name: str) -> Plain:
     else:
         where = _where(comparison, data["alpha"])
         facts = f"{_tasks(comparison)}{_effort(data, comparison)}.{where}{_missing(data)}"
-        lead = _leads(gate, new, old if is_of_two or leaves_out else "").get(gate.verdict, lead)
+        lead = _leads(gate, new, old if is_of_two or members else "").get(gate.verdict, lead)
         if is_offline:
             lead = (
                 "The pipeline works. No verdict: a search program answered, not a language model."
@@ -223,8 +224,8 @@ def _next(data: BenchmarkFacts[Fraction], comparison: Compared) -> str:
         and data["agent"]["kind"] != "none"
     ):
         return _go_on(data)
-    if left_out := data["conditions"][comparison["treatment"]].get("without"):
-        return comparison["gate"].needs or _keep_or_not(verdict, " and ".join(left_out), where)
+    if members := left_out(data["conditions"], data["baseline"], comparison["treatment"]):
+        return comparison["gate"].needs or _keep_or_not(verdict, " and ".join(members), where)
     if verdict != "INCONCLUSIVE" and comparison["baseline"] != data["baseline"]:
         worse = comparison["baseline"] if verdict in ("HARM", "COSTS") else ""
         better = comparison["treatment"] if verdict in ("GO", "SAVES") else worse

@@ -13,7 +13,14 @@ from lensbench.agents import known_kinds, load_adapter
 from lensbench.agents.adapters.claude_code import PLAN_TOKEN
 from lensbench.agents.prices import priced
 from lensbench.core import numbers
-from lensbench.core.conditions import brings, comparisons, of_condition, shown_names, treatments
+from lensbench.core.conditions import (
+    brings,
+    comparisons,
+    left_out,
+    of_condition,
+    shown_names,
+    treatments,
+)
 from lensbench.core.frozen_plan import AgentSettings, Repositories
 from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.records import RunId
@@ -360,7 +367,7 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
 
 def _footprint(folder: Path, tables: Tables, name: str) -> list[str]:
     """What a treatment adds; an ablation's table says what leaving out spares."""
-    leaves_out = "without" in tables.plan["conditions"][name]
+    leaves_out = bool(left_out(tables.plan["conditions"], tables.plan["baseline"], name))
     return [] if leaves_out else footprint(folder, tables, name)
 
 

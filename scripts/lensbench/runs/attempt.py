@@ -103,6 +103,7 @@ class Job(NamedTuple):
             "writes",
             "agent",
             "without",
+            "tools",
         )
         condition = {key: value for key, value in self.condition.items() if key in keys}
         settings: dict[str, Any] = portable({"agent": self.plan["agent"], "condition": condition})
@@ -112,8 +113,8 @@ class Job(NamedTuple):
     def expected(self) -> Expectation:
         """The MCP servers of this condition, and those that only other conditions have."""
         servers = self.condition["servers"]
-        listing, tasks = PreflightFindings.read(self.folder).tools, self.plan["tasks"]
-        tools = listing.get(self.run.condition, {})
+        findings, tasks = PreflightFindings.read(self.folder), self.plan["tasks"]
+        tools = findings.tools.get(self.run.condition, {})
         if (
             tools
             and tasks[self.run.task]["repository"] != tasks[self.plan["order"][0]]["repository"]
@@ -134,6 +135,7 @@ class Job(NamedTuple):
             self.agent.get("version", ""),
             tools,
             is_stock(self.agent),
+            findings.excluded.get(self.run.condition, ()),
         )
 
     @property
@@ -492,6 +494,7 @@ def prepare(job: Job, place: Place, redact: Redactor) -> Assignment:
         errors=ErrorTexts(job.condition.get("errors", {})),
         reads_files=bool(everywhere) or is_stock(agent),
         reads_skills=is_stock(agent) or brings_skills,
+        excluded=tuple(expected.excluded),
     )
 
 

@@ -18,7 +18,7 @@ from lensbench.agents import load_adapter, programs
 from lensbench.agents.listener import listening
 from lensbench.agents.sandbox import Place, Sandbox
 from lensbench.agents.start import Said, start_agent
-from lensbench.core.conditions import run_command
+from lensbench.core.conditions import filtered_out, run_command
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.system.private_folders import private_folder
@@ -26,6 +26,7 @@ from lensbench.core.system.redaction import Redactor
 from lensbench.runs.attempt import Job, prepare
 from lensbench.runs.brought import brought, write_brought
 from lensbench.runs.reasons import reason_of
+from lensbench.runs.server_checks import Subject
 
 LONGEST_S = 300.0
 NO_KEY = "LENSBENCH_LISTENER_KEY"
@@ -70,6 +71,20 @@ def first_request(job: Job, sandbox: Sandbox, redact: Redactor) -> bytes:
             raise UserError(f"{job.run.condition}: {kind} sent no request: {_why(reply, job)}")
         text = redact(body.decode(errors="replace")).replace(private, "/run")
     return steady(text, kind).encode()
+
+
+def excluded_tools(job: Job, place: Place, redact: Redactor) -> list[str]:
+    """The tools that the filter of `job` leaves out, from its servers' lists. Raises UserError when one has none."""
+    assignment = prepare(job, place, redact)
+    environment = load_adapter(job.agent["kind"]).command(assignment).env
+    with Subject(assignment, place).servers(assignment.mcp_servers, environment, place) as servers:
+        for status in servers.statuses:
+            if not status.tools:
+                raise UserError(
+                    f"{job.run.condition}: {status.name} lists no tools {status.detail}"
+                )
+        listing = [tool.full_name for tool in servers.tools]
+    return filtered_out(job.condition["tools"], listing)
 
 
 def steady(request: str, kind: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -10,6 +9,7 @@ from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from lensbench.agents import as_called
 from lensbench.agents.refusals import Action, refusal
 from lensbench.core.records import MAX_TEXT, Attempt, Outcome
 
@@ -63,8 +63,8 @@ class DiscardReason(StrEnum):
     )
     CONTAMINATED = (
         "contaminated",
-        "a tool of the treatment was offered or called in another condition, or its server was called by its "
-        "address",
+        "a tool of the treatment was offered or called in another condition, or in one that leaves it out, or its "
+        "server was called by its address",
         "later",
         "MCP servers that the agent or the repository configures by itself; sandbox_network",
     )
@@ -190,6 +190,8 @@ class Expectation(NamedTuple):
     """The tools that its servers listed in the preflight -> their schemas' hashes; empty without one."""
     is_stock: bool = False
     """The agent may search for tools and start sub-agents as it likes."""
+    excluded: Sequence[str] = ()
+    """The tools of its servers that its filter leaves out; `tools` has none of them."""
 
 
 def tools_of(servers: Sequence[str], tools: Sequence[str]) -> list[str]:
@@ -253,7 +255,9 @@ def _tools_reason(outcome: Outcome, expectation: Expectation) -> tuple[str, str]
     names = [
         call.name for call in outcome.calls or () if call.count > call.errors
     ]  # a made-up tool name calls nothing
-    foreign = tools_of(expectation.denied_servers, [*(outcome.tools_offered or ()), *names])
+    seen = [*(outcome.tools_offered or ()), *names]
+    foreign = tools_of(expectation.denied_servers, seen)
+    foreign += {*map(as_called, expectation.excluded)} & {*map(as_called, seen)}
     if foreign:
         return DiscardReason.CONTAMINATED, ", ".join(sorted(set(foreign)))
     if outcome.tools_offered is not None:
@@ -281,12 +285,8 @@ def _tools_reason(outcome: Outcome, expectation: Expectation) -> tuple[str, str]
 
 
 def _differences(listing: Sequence[str], offer: Sequence[str]) -> str:
-    """How the tools that a run offered differ from those that the preflight listed, if it listed any. Agents write `_`
-    for characters of a name that the model's service does not take."""
-    before, now = (
-        {re.sub(r"[^\w-]", "_", tool, flags=re.ASCII) for tool in tools}
-        for tools in (listing, offer)
-    )
+    """How the tools that a run offered differ from those that the preflight listed, if it listed any."""
+    before, now = ({*map(as_called, tools)} for tools in (listing, offer))
     differences = [
         *(f"no {tool}" for tool in sorted(before - now)),
         *(f"also {tool}" for tool in sorted(now - before)),

@@ -23,7 +23,9 @@ from lensbench.agents.mcp.tools import (
     why_not_called,
 )
 from lensbench.agents.sandbox import Place
-from lensbench.core.errors import printable
+from lensbench.core.conditions import filtered_out, is_named
+from lensbench.core.errors import did_you_mean, printable
+from lensbench.core.frozen_plan import ToolFilter
 from lensbench.core.preflight_results import (
     BYTES_A_TOKEN,
     LONG_RESULT,
@@ -175,7 +177,13 @@ def check_servers(
                 f"{name}: {status.name}", "failed", "; ".join(filter(None, parts))
             )
     findings.checks += [results[status.name] for status in statuses]
-    if settings.tools and all(status.connected for status in statuses):
+    are_connected = all(status.connected for status in statuses)
+    if settings.filter and are_connected:
+        excluded = filtered_out(settings.filter, [tool.full_name for tool in tools])
+        findings.checks += _filtered(name, settings.filter, tools, excluded)
+        findings.excluded[name] = excluded
+        tools = tuple(tool for tool in tools if tool.full_name not in excluded)
+    elif isinstance(settings.tools, tuple) and settings.tools and are_connected:
         findings.checks += _compared(name, settings.tools, tools)
     findings.checks += [
         row for row in rows if not any(row.detail in said.detail for said in results.values())
@@ -334,6 +342,26 @@ def _call(
             answer = "ok" if result.text.strip() else "warning", f"{gave}: {reply}"
     end = servers.last_words(tool.server)
     return answer or ("failed", f"{fault}; its standard error ends with {end}" if end else fault)
+
+
+def _filtered(
+    condition: str, tools: ToolFilter, listing: Sequence[OfferedTool], excluded: Sequence[str]
+) -> Iterator[Check]:
+    """Whether a condition's filter names tools that its servers list, and leaves each server one."""
+    check = f"{condition}: tools"
+    known = [tool.name for tool in listing]
+    for key, names in tools.items():
+        for name in names:
+            if not any(is_named(tool.full_name, name) for tool in listing):
+                what = f"conditions.{condition}.tools.{key} has {name!r}, which no server lists"
+                yield Check(check, "failed", f"{what}{did_you_mean(name, known)}")
+    left = {tool.server for tool in listing if tool.full_name not in excluded}
+    without = sorted({tool.server for tool in listing} - left)
+    for server in without:
+        what = f"conditions.{condition}.tools leaves {server} no tool"
+        yield Check(check, "failed", f"{what}; leave the server out: without: [{server}]")
+    if not without:
+        yield Check(check, "ok", f"the agent's filter leaves out {', '.join(excluded) or 'none'}")
 
 
 def _compared(

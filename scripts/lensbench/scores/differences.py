@@ -12,7 +12,7 @@ from typing import Literal, SupportsFloat, TypeVar
 
 from typing_extensions import TypedDict
 
-from lensbench.core.conditions import Sides, display_name, of_condition
+from lensbench.core.conditions import Sides, display_name, left_out, of_condition
 from lensbench.core.distributions import t_isf
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId
@@ -74,7 +74,7 @@ class Comparison:
     @property
     def leaves_out(self) -> bool:
         """True when the treatment is to go without something (`without`), which an ablation asks."""
-        return bool(self.plan["conditions"][self.treatment].get("without"))
+        return bool(left_out(self.plan["conditions"], self.plan["baseline"], self.treatment))
 
     def name(self, condition: str) -> str:
         """What readers call a condition."""

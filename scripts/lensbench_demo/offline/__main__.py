@@ -40,8 +40,8 @@ def main() -> int:
     entries = {name: read_entry(entry) for name, entry in config.items()}
     workspace = Workspace(options.workspace)
     with Servers(entries, workspace.root, options.mcp_start_s) as servers:
-        print_event(_start_event(workspace, servers))
-        toolbox = Toolbox(workspace, servers, print_event, options.max_turns)
+        toolbox = Toolbox(workspace, servers, print_event, options.max_turns, options.without_tool)
+        print_event(_start_event(workspace, servers, toolbox))
         text = answer_prompt(prompt, toolbox, options.seed)
         print_event({"type": "answer", "text": text})
     print_event({"type": "end", "turns": toolbox.calls.total() + 1, "is_error": False})
@@ -71,6 +71,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--max-turns", type=int, default=30, help="the maximum number of tool calls (default: 30)"
     )
+    parser.add_argument(
+        "--without-tool", action="append", default=[], help="a server's tool that it is not to have"
+    )
     return parser.parse_args()
 
 
@@ -88,8 +91,8 @@ def _servers(path: str) -> dict[str, Any]:
         raise UserError(f"{path}: is not an MCP file ({error})") from None
 
 
-def _start_event(workspace: Workspace, servers: Servers) -> dict[str, Any]:
-    tools = [*OWN_TOOLS, *(tool.full_name for tool in servers.tools)]
+def _start_event(workspace: Workspace, servers: Servers, toolbox: Toolbox) -> dict[str, Any]:
+    tools = [*OWN_TOOLS, *(tool.full_name for tool in toolbox.offered)]
     statuses = [
         {
             "name": status.name,

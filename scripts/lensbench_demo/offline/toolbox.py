@@ -25,10 +25,17 @@ class Toolbox:
     """The agent's own tools and those of the servers. At the limit, further calls return nothing."""
 
     def __init__(
-        self, workspace: Workspace, servers: Servers | None, emit: Emit, max_calls: int
+        self,
+        workspace: Workspace,
+        servers: Servers | None,
+        emit: Emit,
+        max_calls: int,
+        without: Sequence[str] = (),
     ) -> None:
+        """`without`: the full names of servers' tools that it does not have."""
         self.workspace = workspace
-        self.offered = servers.tools if servers else ()
+        tools = servers.tools if servers else ()
+        self.offered = tuple(tool for tool in tools if tool.full_name not in without)
         self.calls: Counter[str] = Counter()
         self.files_read: set[str] = set()
         self._servers = servers

@@ -5,6 +5,7 @@
 | same prompt in both conditions | the argument after `--`, the same bytes |
 | nothing but the tool set differs | the same flags and variables; only the MCP file and the lists of allowed and denied tools differ |
 | WITH has the treatment's tools | `--mcp-config` waits for its servers (`MCP_*`), `--allowed-tools mcp__<server>`; their schemas are in the first request (`ENABLE_TOOL_SEARCH=false`) unless `agent.tool_search` is on |
+| a part of a server's tools | the others by name in `--disallowed-tools` |
 | WITHOUT has none of them | an empty MCP file, and `--disallowed-tools mcp__<server>` |
 | no sub-agents | `--disallowed-tools Task`, and a short `--tools` list without the tools that can start agents |
 | a fresh session | a HOME and a CLAUDE_CONFIG_DIR of its own, `--no-session-persistence`, no automatic memory |
@@ -29,6 +30,7 @@ from lensbench.agents import (
     Assignment,
     Invocation,
     Program,
+    as_called,
     as_written,
     base_environment,
     is_stock,
@@ -56,6 +58,7 @@ from lensbench.core.records import Ending, Outcome
 PROGRAM = Program("claude", "sonnet", "ANTHROPIC_API_KEY", "/@", "CLAUDE.md", ".claude/skills")
 HOSTS: tuple[str, ...] = ("api.anthropic.com:443",)
 COST = "dollars"
+FILTERS = True
 
 __all__ = ["command", "is_over", "read", "version"]
 
@@ -75,6 +78,7 @@ def command(run: Assignment) -> Invocation:
     stock = is_stock(settings)
     tools = [*built_in, *(["Task"] if stock else []), *(f"mcp__{server}" for server in run.servers)]
     denials = [*([] if stock else ["Task"]), *(f"mcp__{server}" for server in run.denied_servers)]
+    denials += map(as_called, run.excluded)
     sources = "project" if run.reads_files else ""
     mcp_file = os.path.join(run.home, "mcp.json")
     argv = (

@@ -4,6 +4,7 @@
 |---|---|
 | same prompt in both conditions | the argument after `--`, the same bytes |
 | WITH has the treatment's tools | `[mcp_servers.*]` with `required = true`: a server that does not start ends the program; its calls are approved (`default_tools_approval_mode`), else they are refused in silence |
+| a part of a server's tools | the others in `disabled_tools` of the server |
 | WITHOUT has none of them | no server; those of other conditions stand there with `enabled = false` |
 | no sub-agents | `multi_agent` and `goals` are off |
 | a fresh session | CODEX_HOME in the run's HOME, `--ephemeral`, no history |
@@ -54,6 +55,7 @@ from lensbench.core.records import Outcome
 PROGRAM = Program("codex", "gpt-5", "OPENAI_API_KEY", words="AGENTS.md", skills=".agents/skills")
 HOSTS: tuple[str, ...] = ("api.openai.com:443",)
 COST = "tokens"
+FILTERS = True
 
 UNSTEADY = re.compile(r',\\"workspaces\\":\{\\"[^{}]*\{[^{}]*(?:\{[^{}]*\}[^{}]*)?\}\}')
 """Of its requests, beside ids and times: the state of the workspace's git, which it sends once it knows it. The model
@@ -107,8 +109,12 @@ def command(run: Assignment) -> Invocation:
         if not (run.reads_files and key == "project_doc_max_bytes")
     }
     base |= {"skills": {"bundled": {"enabled": False}}} if run.reads_skills else {}
-    servers = {name: {"command": "false", "enabled": False} for name in run.denied_servers}
-    servers |= {name: _server(entry, settings) for name, entry in run.mcp_servers.items()}
+    off = {"command": "false", "enabled": False}
+    servers: dict[str, Settings] = dict.fromkeys(run.denied_servers, off)
+    for name, entry in run.mcp_servers.items():
+        servers[name] = _server(entry, settings)
+        if excluded := run.excluded_of(name):
+            servers[name]["disabled_tools"] = excluded
     config: Settings = {**base, "model": settings["model"], "mcp_servers": servers}
     if base_url:
         provider = {

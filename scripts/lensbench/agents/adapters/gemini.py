@@ -4,6 +4,7 @@
 |---|---|
 | same prompt in both conditions | `--prompt=`, the same bytes |
 | WITH has the treatment's tools | `mcpServers` with `trust`, without which they are not even listed, and `mcp_<server>_*` in `tools.core` |
+| a part of a server's tools | the others in `excludeTools` of the server |
 | a server that does not start is seen | the program goes on without it; its complaint on the standard error marks all servers of the run as failed |
 | WITHOUT has none of them | no server; `mcp.allowed` lists the run's servers only, `mcp.excluded` those of other conditions |
 | only the declared tools, no sub-agents | `tools.core` is the whole list; `experimental.enableAgents` is off |
@@ -56,6 +57,7 @@ from lensbench.core.records import Outcome
 PROGRAM = Program("gemini", "gemini-2.5-pro", "GEMINI_API_KEY", "/@", "GEMINI.md", ".gemini/skills")
 HOSTS: tuple[str, ...] = ("generativelanguage.googleapis.com:443",)
 COST = "tokens"
+FILTERS = True
 
 TOOLS = {
     "Bash": "run_shell_command",
@@ -97,6 +99,9 @@ def command(run: Assignment) -> Invocation:
 
 def _settings(run: Assignment) -> Settings:
     servers = {name: _server(entry, run.settings) for name, entry in run.mcp_servers.items()}
+    for name, server in servers.items():
+        if excluded := run.excluded_of(name):
+            server["excludeTools"] = excluded
     built_in = [TOOLS.get(tool, tool) for tool in run.settings["tools"]]
     built_in += ["activate_skill"] if run.reads_skills else []
     return {

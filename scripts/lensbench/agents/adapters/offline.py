@@ -3,6 +3,7 @@
 | promise of the protocol | kept by |
 |---|---|
 | nothing but the tool set differs | the same arguments in every condition; only the content of `--mcp-config` differs |
+| a part of a server's tools | `--without-tool` for each of the others |
 | WITHOUT has none of the treatment's tools | an empty `mcpServers` file; the agent looks for servers nowhere else |
 | a fresh session | HOME is the run's own; the agent keeps nothing and reads nothing but prompt, workspace and servers |
 | a server that does not start is seen | the `start` event names every server as connected or failed, with the reason |
@@ -35,6 +36,7 @@ from lensbench.agents.prices import KINDS
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.records import ENDINGS, Call, Ending, Outcome
 
+FILTERS = True
 HOSTS: tuple[str, ...] = ()
 """No model is asked."""
 
@@ -49,6 +51,7 @@ def command(run: Assignment) -> Invocation:
         *("--mcp-config", run.mcp_file),
         *("--seed", str(run.seed)),
         *("--mcp-start-s", str(run.settings["mcp_start_s"])),
+        *(f"--without-tool={tool}" for tool in run.excluded),
     )
     package = str(Path(lensbench.__file__).parent.parent)
     return Invocation(argv, {**base_environment(run), "PYTHONPATH": package})

@@ -4,6 +4,7 @@
 |---|---|
 | same prompt in both conditions | the words after `--`, cut at single spaces: the program joins its arguments by spaces, and puts one with a space inside into quotation marks |
 | WITH has the treatment's tools | `mcp.<server>`, and `<server>_*` in the list of tools |
+| a part of a server's tools | `<server>_<tool>` is off for the others |
 | a server that does not start is seen | the program goes on without it; its log on the standard error (`--print-logs`) names it |
 | WITHOUT has none of them | no server; those of other conditions stand there with `enabled: false`, and their tools are off |
 | only the declared tools, no sub-agents | `tools`: `*` is off, those of `agent.tools` are on |
@@ -29,7 +30,15 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from lensbench.agents import ADDRESSES, Assignment, Invocation, Program, base_environment, is_stock
+from lensbench.agents import (
+    ADDRESSES,
+    Assignment,
+    Invocation,
+    Program,
+    as_called,
+    base_environment,
+    is_stock,
+)
 from lensbench.agents.adapters._cli import (
     Settings,
     announced,
@@ -64,6 +73,7 @@ PROGRAM = Program(
     ".opencode/skills",
     (".opencode/.gitignore",),
 )
+FILTERS = True
 TOKEN = "LENSBENCH_TOKEN"
 CONTEXT, OUTPUT = 200_000, 32_000
 """Token limits for a gateway's model: the program knows only those of its own providers' models."""
@@ -116,6 +126,9 @@ def _config(run: Assignment, base_url: str, model: str) -> Settings:
         name: {"type": "local", "command": ["false"], "enabled": False}
         for name in run.denied_servers
     }
+    excluded: list[str] = []
+    for name in run.servers:
+        excluded += (as_called(f"{name}_{tool}") for tool in run.excluded_of(name))
     config = {
         "model": model,
         "small_model": model,
@@ -127,6 +140,7 @@ def _config(run: Assignment, base_url: str, model: str) -> Settings:
             **({"skill": True} if run.reads_skills else {}),
             **{f"{name}_*": False for name in run.denied_servers},
             **{f"{name}_*": True for name in run.servers},
+            **dict.fromkeys(excluded, False),
         },
         "agent": {"build": {"steps": settings["max_turns"]}},
         "mcp": {
