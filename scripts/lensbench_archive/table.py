@@ -23,8 +23,7 @@ from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import Parser, run_program
 from lensbench.core.system.progress import Progress
 from lensbench.core.tables import write_table
-from lensbench.results import charts
-from lensbench.results.charts import ForestLine, draw_both
+from lensbench.results.charts import Chart, ForestLine, forest
 from lensbench.results.markdown import render as render_markdown
 from lensbench.results.page.page import page_environment, script_of_tables, style_of_the_page
 from lensbench_archive.matrix import Matrix, matrices_of
@@ -116,7 +115,7 @@ def write_site(entries: Iterable[Entry], output: Path) -> tuple[list[Series], li
     return found, matrices
 
 
-def _picture(rows: Sequence[TableRow]) -> str:
+def _picture(rows: Sequence[TableRow]) -> Chart | None:
     """The intervals in order of time."""
     lines = []
     for row in rows[-MOST_LINES:]:
@@ -125,10 +124,7 @@ def _picture(rows: Sequence[TableRow]) -> str:
             label = f"{row.date} {row.server} {row.label}"
             line = ForestLine(label, "overall", row.tasks, value, low, high)
             lines.append(line)
-    if not lines:
-        return ""
-    draw = partial(charts.forest, lines, None, title="Differences in score, in order of time")
-    return draw_both("table", draw, charts.FOREST_WIDE, charts.FOREST_NARROW)
+    return forest(lines, None, "Differences in score, in order of time") if lines else None
 
 
 def _say(name: str, sentences: Iterable[str]) -> None:

@@ -272,7 +272,7 @@ def test_the_page_sorts_filters_and_fits_narrow_screens(
     page.get_by_label("verdict").select_option("HARM")
     shown = page.locator("#benchmarks tbody tr:visible")
     assert {text.split("\t")[9] for text in shown.all_inner_texts()} == {"HARM"}
-    assert page.locator("svg.wide").first.is_visible()
+    assert page.locator(".chart").first.is_visible()
     page.set_viewport_size({"width": 400, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
     page.get_by_label("verdict").select_option("")

@@ -1,145 +1,129 @@
-"""The charts of the page."""
+"""The charts of the page: their scales, their rows, and what is drawn of them."""
 
+import itertools
+import math
 import re
 import xml.etree.ElementTree as ElementTree
-from dataclasses import dataclass
-from functools import cache
 
 import pytest
-from markupsafe import Markup
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lensbench.results import charts
-from lensbench.results.charts import Chart, Dumbbell, ForestLine, Size, draw
+from lensbench.results.charts import Chart, Dumbbell, ForestLine, Row, Scale
+from lensbench.results.page.page import page_environment
+from lensbench.results.presented import ShownDifference
 
-HOSTILE = "</text></svg></script><script>alert(1)</script>\"'&\x00\x1b"
+HOSTILE = "</text></svg></script><script>alert(1)</script>\"'&"
+NUMBERS = st.floats(-1e4, 1e4)
 
 
 def dumbbell(task: str, baseline: float, treatment: float) -> Dumbbell:
     return Dumbbell(task, baseline, treatment, treatment - baseline, f"answers/{len(task)}.html")
 
 
-def tasks(*rows: Dumbbell, between: str = "", size: Size = charts.WIDE) -> Chart:
-    return charts.dumbbells(rows, between, ("without", "with"), size)
+def tasks(*rows: Dumbbell, between: str = "") -> Chart:
+    return charts.dumbbells(rows, between, ("without", "with"))
+
+
+def interval(low: float | None, high: float | None, label: str = "all") -> ForestLine:
+    return ForestLine(label, "overall", 3, 4, low, high)
 
 
 ALL = {
     "dumbbells": tasks(dumbbell("a", 20, 80), dumbbell("b", 50, 50), dumbbell("c", 90, 10)),
     "dumbbells with a gap": tasks(
-        dumbbell("a", 20, 80), dumbbell("c", 90, 10), between="3 between", size=charts.NARROW
+        dumbbell("a", 20, 80), dumbbell("c", 90, 10), between="3 between"
     ),
     "one dumbbell": tasks(dumbbell("a", 0, 0)),
     "forest": charts.forest(
-        [
-            ForestLine("all", "overall", 3, 4, -2, 10),
-            ForestLine("Debug", "category", 1, 9, None, None),
-        ],
-        5,
-        charts.FOREST_WIDE,
+        [interval(-2, 10), ForestLine("Debug", "category", 1, 9, None, None)], 5
     ),
-    "forest without an effect": charts.forest(
-        [ForestLine("r", "repository", 3, 0, 0, 0)], None, charts.FOREST_NARROW
-    ),
-    "ruler": charts.ruler(4, -2, 10, 5, "INCONCLUSIVE", charts.RULER_WIDE),
-    "ruler without an interval": charts.ruler(
-        -4, None, None, None, "UNDECIDED", charts.RULER_NARROW
-    ),
+    "forest without an effect": charts.forest([ForestLine("r", "repository", 3, 0, 0, 0)], None),
+    "ruler": charts.ruler(ShownDifference(0.04, -0.02, 0.1, False), 5),
+    "ruler without an interval": charts.ruler(ShownDifference(-0.04, None, None, False), None),
 }
 
 
-@cache
-def drawn(name: str) -> Markup:
-    return draw(ALL[name], "n")
+def drawn(chart: Chart) -> str:
+    parts = page_environment().get_template("page_parts.html.j2").make_module()
+    return str(parts.rows(chart)) + str(parts.marks())  # type: ignore[attr-defined]
+
+
+def row_of(chart: Chart, label: str) -> Row:
+    return next(row for row in chart.rows if row.label == label)
+
+
+def place(text: str) -> float:
+    return float(text.removesuffix("%"))
+
+
+@given(NUMBERS, st.floats(1e-3, 1e9), st.integers(2, 12))
+def test_ticks_are_about_as_many_as_wanted_and_lie_on_the_scale(
+    low: float, width: float, about: int
+) -> None:
+    scale = Scale(low, low + width)
+    ticks = scale.ticks(about)
+    most = math.sqrt(2.5)  # by which the nearest of 1, 2 and 5 differs from a step
+    assert about / most - 1 <= len(ticks) <= most * about + 1
+    assert all(-0.2 <= place(scale.at(tick)) <= 100.2 for tick in ticks)
+    gaps = [after - before for before, after in itertools.pairwise(ticks)]
+    assert all(math.isclose(gap, gaps[0], rel_tol=1e-3) for gap in gaps)
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_every_chart_says_in_words_what_it_shows_in_the_colours_of_the_page(name: str) -> None:
-    chart, root = ALL[name], ElementTree.fromstring(drawn(name))
-    assert root.get("role") == ("group" if "<a " in drawn(name) else "img")
-    assert root.get("aria-labelledby") == "n-title n-desc"
-    assert [(one.get("id"), one.text) for one in root[:2]] == [
-        ("n-title", chart.title),
-        ("n-desc", chart.description),
-    ]
-    colours = set(re.findall(r'(?:fill|stroke)="([^"]*)"', drawn(name)))
-    assert all(
-        colour in ("none", "transparent") or colour.startswith("var(--") for colour in colours
-    )
-    assert " style=" not in drawn(name)
+def test_every_chart_says_in_words_what_it_shows_and_draws_only_marks_and_classes_that_exist(
+    name: str,
+) -> None:
+    chart = ALL[name]
+    root = ElementTree.fromstring(f"<body>{drawn(chart)}</body>")
+    assert root[0].get("aria-label") == f"{chart.title}. {chart.description}"
+    shapes = {shape.get("id") for shape in root.iter() if shape.get("id")}
+    used = {(mark.get("href") or "").removeprefix("#") for mark in root.iter("use")}
+    assert used <= shapes
+    classes = {mark.get("class") for mark in [*root.iter("use"), *root.iter("line")]}
+    words = set(re.findall(r"\.([\w-]+)", style()))
+    assert {word for name in classes for word in (name or "").split()} <= words | {"ink"}
+    assert " style=" not in drawn(chart), "the page's policy would forbid it"
 
 
-@dataclass(frozen=True)
-class Symbol:
-    """A mark of a drawing, by its middle."""
-
-    x: float
-    y: float
-    fill: str | None
-
-
-def symbols(svg: Markup) -> list[Symbol]:
-    found = re.findall(
-        r'<path transform="translate\(([-\d.]+),([-\d.]+)\)"[^>]*?fill="([^"]*)"', svg
-    )
-    return [Symbol(float(x), float(y), fill) for x, y, fill in found]
-
-
-def texts(svg: Markup) -> list[str]:
-    return [
-        "".join(each.itertext())
-        for each in ElementTree.fromstring(svg).iter()
-        if each.tag.endswith("text")
-    ]
+def style() -> str:
+    environment = page_environment()
+    assert environment.loader
+    return environment.loader.get_source(environment, "report.css")[0]
 
 
 def test_a_gain_points_right_a_loss_left_and_ties_are_grey_circles_and_rows_are_links() -> None:
-    chart = tasks(dumbbell("gain", 0, 100), dumbbell("loss", 100, 0))
-    svg = draw(chart, "n")
-    gain, loss = (
-        next(mark for mark in symbols(svg) if mark.fill == f"var(--{name})")
-        for name in ("better", "worse")
-    )
-    assert gain.x - loss.x == pytest.approx(chart.size.plot)
-    assert loss.y - gain.y > 10, "marks of neighbours do not touch"
-    assert {"+100", "\u2212100"} <= set(texts(svg))
-    chart = tasks(dumbbell("a", 50, 50), dumbbell("b", 0, 10))
-    assert "1 better, 1 equal, 0 worse" in chart.description
-    assert [mark.fill for mark in symbols(draw(chart, "n"))].count("var(--same)") == 1
-    svg = draw(tasks(dumbbell("a", 0, 10), dumbbell("bb", 20, 10)), "n")
-    assert set(re.findall(r'href="([^"]*)"', svg)) == {"answers/1.html", "answers/2.html"}
+    chart = tasks(dumbbell("gain", 0, 100), dumbbell("loss", 100, 0), dumbbell("tie", 50, 50))
+    found = {row.label: row.marks[1] for row in chart.rows}
+    assert found == {
+        "gain": ("right", "100.00%", "better"),
+        "loss": ("left", "0.00%", "worse"),
+        "tie": ("circle", "50.00%", "equal"),
+    }
+    assert [row.figure for row in chart.rows] == ["+100", "\u2212100", "0"]
+    assert "1 better, 1 equal, 1 worse" in chart.description
+    svg = drawn(tasks(dumbbell("a", 0, 10), dumbbell("bb", 20, 10)))
+    assert set(re.findall(r' href="([^#"]*)"', svg)) == {"answers/1.html", "answers/2.html"}
     assert svg.count("<a ") == svg.count('tabindex="-1"')
-    row = Dumbbell("a", 0, 10, 10, "#answers-a")
-    assert set(re.findall(r'href="([^"]*)"', draw(tasks(row), "n"))) == {"#answers-a"}
 
 
-def test_hostile_names_are_text() -> None:
-    rows = [Dumbbell(HOSTILE, 0, 10, 10, "x")]
-    drawings = [
-        draw(charts.dumbbells(rows, HOSTILE, (HOSTILE, HOSTILE), charts.WIDE), "n"),
-        draw(
-            charts.forest([ForestLine(HOSTILE, "overall", 1, 1, 0, 2)], 5, charts.FOREST_WIDE), "n"
-        ),
-    ]
-    for chart in drawings:
-        assert "<script" not in chart
-        assert chart.count("</svg>") == 1
+def test_what_is_omitted_stands_in_the_middle() -> None:
+    labels = [row.label for row in ALL["dumbbells with a gap"].rows]
+    assert labels == ["a", "3 between", "c"]
 
 
-@pytest.mark.parametrize(
-    ("letters", "label"),
-    [(28, "click==8.3.1 (12ff4785d337)"), (12, "click==8.3.1"), (11, "click"), (4, "cl…k")],
-)
-def test_a_package_keeps_its_name_where_there_is_room_for_no_more(letters: int, label: str) -> None:
-    interval = ForestLine("click==8.3.1 (12ff4785d337)", "repository", 3, 0, 0, 0)
-    drawn = str(
-        draw(charts.forest([interval], None, charts.FOREST_NARROW._replace(letters=letters)), "n")
-    )
-    assert f">{label}</text>" in drawn
-
-
-def test_long_names_lose_their_middle() -> None:
-    assert charts.shortened("a-name-that-is-far-too-long-01", 12) == "a-name…ng-01"
-    assert charts.shortened("short", 12) == "short"
-    assert all(len(charts.shortened("x" * 50, letters)) == letters for letters in range(3, 30))
+@pytest.mark.parametrize("label", [HOSTILE, "a-name-that-is-far-too-long-01" * 3])
+def test_names_of_others_are_text_and_are_never_cut(label: str) -> None:
+    rows = [Dumbbell(label, 0, 10, 10, "x")]
+    for chart in (
+        charts.dumbbells(rows, label, (label, label)),
+        charts.forest([interval(0, 2, label)], 5),
+    ):
+        page = drawn(chart)
+        assert "<script" not in page
+        root = ElementTree.fromstring(f"<body>{page}</body>")
+        assert label in [text.strip() for span in root.iter("span") for text in span.itertext()]
 
 
 @pytest.mark.parametrize(
@@ -151,11 +135,12 @@ def test_a_difference_has_its_sign_and_no_negative_zero(value: float, text: str)
 
 
 def test_an_interval_is_written_beside_its_line_and_without_one_there_is_a_point() -> None:
-    assert "+4.0 [\u22122.0, +10.0]" in texts(drawn("forest"))
-    line = ForestLine("all", "overall", 1, 4, None, None)
-    svg = draw(charts.forest([line], None, charts.FOREST_WIDE), "n")
-    assert "+4.0" in texts(svg)
-    assert 'stroke-width="2.5"' not in svg
+    row = row_of(ALL["forest"], "all")
+    assert row.figure.replace("\u00a0", " ") == "+4.0 [\u22122.0, +10.0]"
+    scale = ALL["forest"].scale
+    assert row.line == (scale.at(-2), scale.at(10))
+    row = row_of(ALL["forest"], "Debug")
+    assert (row.figure, row.line) == ("+9.0", None)
 
 
 @pytest.mark.parametrize(
@@ -163,12 +148,24 @@ def test_an_interval_is_written_beside_its_line_and_without_one_there_is_a_point
 )
 def test_an_interval_beside_zero_alone_is_coloured(low: float, high: float, colour: str) -> None:
     line = ForestLine("all", "overall", 3, (low + high) / 2, low, high)
-    svg = draw(charts.forest([line], None, charts.FOREST_WIDE), "n")
-    assert [mark.fill for mark in symbols(svg)] == [f"var(--{colour})"]
+    row = row_of(charts.forest([line], None), "all")
+    assert [mark.colour for mark in row.marks] == [row.colour] == [colour]
 
 
 @pytest.mark.parametrize("name", ["forest", "ruler", "dumbbells"])
-def test_every_axis_is_labelled(name: str) -> None:
-    numbers = [text for text in texts(drawn(name)) if text.replace("\u2212", "").isdecimal()]
+def test_every_axis_is_labelled_with_a_real_minus(name: str) -> None:
+    numbers = list(ALL[name].ticks.values())
     assert len(numbers) >= 3
-    assert all(int(size) >= 10 for size in re.findall(r'font-size="(\d+)"', drawn(name)))
+    assert all(number.replace("\u2212", "").isdecimal() for number in numbers)
+    assert all(f">{number}</text>" in drawn(ALL[name]) for number in numbers)
+
+
+def test_the_ruler_has_room_for_its_words() -> None:
+    """At its narrowest, 350 pixels, "no difference" takes a quarter and "worthwhile" a fifth of it."""
+    for low, high in ((5, 60), (-60, -5), (-1, 1)):
+        difference = ShownDifference((low + high) / 200, low / 100, high / 100, False)
+        chart = charts.ruler(difference, 5)
+        zero, worth = (place(at) for at in chart.limits)
+        assert zero > 25
+        assert worth < 80
+        assert list(chart.limits.values()) == ["no difference", "worthwhile"]

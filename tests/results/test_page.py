@@ -111,16 +111,14 @@ def give_estimates(folder: Path, gate: dict[str, Any], **parts: Any) -> None:
     change_results(folder, change)
 
 
+SHAPES = ("circle", "square", "diamond", "right", "left")
+"""The marks of charts, which are defined once on the page."""
 GO = {"verdict": "GO", "sentence": "GO: the tools help.", "needs": "", "low": 0.01, "high": 0.14}
 
 
 @pytest.mark.slow
 def test_the_sections_stand_in_the_order_in_which_people_ask(written: dict[str, str]) -> None:
-    ids = [
-        name
-        for name in Elements(written["report.html"]).values("id")
-        if not name.endswith(("title", "desc"))
-    ]
+    ids = [name for name in Elements(written["report.html"]).values("id") if name not in SHAPES]
     assert ids == [
         "treatment-0-verdict",
         "treatment-0-tasks",
@@ -269,7 +267,7 @@ def test_what_is_not_known_of_the_judges_is_said_with_the_reason(
                 "UNDECIDED": 0,
             },
         ),
-        ({"tasks": 100}, {"… 20 tasks between them:": 2, "All 100 pairs as a table": 1}),
+        ({"tasks": 100}, {"… 20 tasks between them:": 1, "All 100 pairs as a table": 1}),
         ({"discarded": 1.0}, {}),
         ({"unjudged": 1.0}, {}),
         ({"tasks": 1, "repositories": 1}, {}),
@@ -446,7 +444,7 @@ def test_48_tasks_stay_under_400_kb_and_the_plot_has_a_line_for_each_group(
     assert len(html.encode()) < 400_000
     plot = html.partition("Where the difference is")[2].partition("The same as a table")[0]
     assert {"all tasks", "Debug", *(f"repo-{n}" for n in range(1, 9))} <= set(
-        re.findall(r">([^<]+)</text>", plot)
+        re.findall(r"<span>([^<]+) <small>", plot)
     )
 
 

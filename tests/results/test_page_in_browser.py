@@ -29,14 +29,17 @@ def test_the_style_of_the_page_is_let_through_by_its_own_policy(page: Page, repo
         page.locator(".chip").first.evaluate("chip => getComputedStyle(chip).borderRadius")
         == "999px"
     )
-    assert page.locator("svg.narrow").first.is_hidden()
+    assert (
+        page.locator(".chart line.grid").first.evaluate("one => getComputedStyle(one).strokeWidth")
+        == "1px"
+    )
 
 
 def test_points_of_the_chart_quotations_and_links_lead_to_the_answers_and_back(
     page: Page, report: Path
 ) -> None:
     page.goto(report.as_uri())
-    page.locator("#treatment-0-tasks svg.wide a").first.click()
+    page.locator("#treatment-0-tasks .chart a").first.click()
     assert "/answers/" in page.url
     assert page.locator(".columns section").count() == 3
     page.get_by_role("link", name="← the results").click()
@@ -76,10 +79,10 @@ def test_tabs_reach_every_table_and_pass_over_the_charts(page: Page, report: Pat
         page.keyboard.press("Tab")
         reached.append(
             page.evaluate(
-                "document.activeElement.closest('svg') ? 'svg' : document.activeElement.tagName"
+                "document.activeElement.closest('.chart') ? 'chart' : document.activeElement.tagName"
             )
         )
-    assert "svg" not in reached
+    assert "chart" not in reached
     assert {"A", "SUMMARY"} <= set(reached)
 
 
@@ -195,7 +198,7 @@ def test_tables_are_whole_without_scripts(chromium: Browser, report: Path) -> No
 
 def test_answers_are_compared_word_by_word(page: Page, report: Path) -> None:
     page.goto(report.as_uri())
-    page.locator("#treatment-0-tasks svg.wide a").first.click()
+    page.locator("#treatment-0-tasks .chart a").first.click()
     task = page.locator("h2").first.inner_text()
     page.locator("summary", has_text="and with, word by word").press("Enter")
     shown = page.locator("details[open] pre.words")

@@ -28,7 +28,7 @@ from lensbench.core.tables import grouped, read_table, run_of_pair, run_of_row
 from lensbench.judging.shown_answers import read_tasks
 from lensbench.plan.frozen import frozen_tasks
 from lensbench.results import charts
-from lensbench.results.charts import draw_both, sign, signed
+from lensbench.results.charts import sign, signed
 from lensbench.results.citations import CitedSource
 from lensbench.results.markdown import FILTERS, MANY_DISCARDS
 from lensbench.results.page import data, pairs
@@ -82,47 +82,26 @@ MOST_ROWS = 50
 
 def treatment_view(inputs: Inputs, treatment: str) -> dict[str, object]:
     """What the template reads."""
-    number, figures = (
-        inputs.results["treatments"].index(treatment),
-        inputs.results["figures"][treatment],
-    )
-    estimates, gate = (
-        inputs.results["estimates"][treatment],
-        inputs.results["estimates"][treatment]["gate"],
-    )
-    settings, names = inputs.tables.plan["gate"], inputs.results["names"]
-    called = names[treatment]
+    results = inputs.results
+    number = results["treatments"].index(treatment)
+    figures = results["figures"][treatment]
+    estimates = results["estimates"][treatment]
+    gate = estimates["gate"]
+    settings = inputs.tables.plan["gate"]
+    called = results["names"][treatment]
+    baseline = results["names"][results["baseline"]]
     rows, others = data.task_rows(inputs, treatment)
-    difference, intervals = shown_difference(estimates), data.interval_rows(estimates)
     ends, between = data.ends_of(rows, ENDS)
-    drawings = {"draw_ruler": "", "draw_forest": "", "draw_tasks": ""}
-    if difference.delta is not None:
-        low, high = (
-            None if end is None else 100 * end for end in (difference.low, difference.high)
-        )
-        draw = partial(
-            charts.ruler, 100 * difference.delta, low, high, settings["effect"], gate.verdict
-        )
-        drawings["draw_ruler"] = draw_both(
-            f"ruler-{number}", draw, charts.RULER_WIDE, charts.RULER_NARROW
-        )
-    if intervals:
-        draw = partial(
-            charts.forest, [line for line, _ in intervals[:MOST_ROWS]], settings["effect"]
-        )
-        drawings["draw_forest"] = draw_both(
-            f"forest-{number}", draw, charts.FOREST_WIDE, charts.FOREST_NARROW
-        )
-    if rows:
-        draw = partial(charts.dumbbells, ends, between, (names[inputs.results["baseline"]], called))
-        drawings["draw_tasks"] = draw_both(f"tasks-{number}", draw, charts.WIDE, charts.NARROW)
+    difference = shown_difference(estimates)
+    intervals = data.interval_rows(estimates)
+    lines = [line for line, _ in intervals[:MOST_ROWS]]
     sentence = gate.sentence.removeprefix(f"{gate.verdict}: ")
     return {
         "name": treatment,
         "called": called,
         "anchor": f"treatment-{number}",
         "address": pair_address,
-        "comparison": inputs.results["comparisons"][treatment],
+        "comparison": results["comparisons"][treatment],
         "needs": next((figures[name] for name in quantities_of(settings) if name in figures), None),
         "gate": gate,
         "sentence": sentence[:1].upper() + sentence[1:],
@@ -135,7 +114,9 @@ def treatment_view(inputs: Inputs, treatment: str) -> dict[str, object]:
         "intervals": intervals,
         "losses": data.losses(inputs, treatment),
         "between": between,
-        **drawings,
+        "ruler": partial(charts.ruler, difference, settings["effect"]),
+        "forest": partial(charts.forest, lines, settings["effect"]),
+        "dumbbells": partial(charts.dumbbells, ends, between, (baseline, called)),
     }
 
 
