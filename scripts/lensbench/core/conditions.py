@@ -77,9 +77,9 @@ def left_out(
     """What a condition goes `without`: servers, skills and files, and tools of servers that the baseline has, too."""
     own = conditions[condition]
     members = [*own.get("without", ())]
-    has_same_servers = own["mcp_sha256"] == conditions[baseline]["mcp_sha256"]
-    if has_same_servers:
-        members += own.get("tools", {}).get("without", ())
+    tools = own.get("tools", {})
+    if tools and own["mcp_sha256"] == conditions[baseline]["mcp_sha256"]:
+        members += tools.get("without", ())
     return members
 
 
