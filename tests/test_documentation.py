@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import get_args
 
@@ -11,6 +12,7 @@ from navigation import LINK, with_toctrees
 from pictures import PAGES, stamped
 from reference import pages, protocol, schema_page
 from schemas import config_schema, record_schema, scenarios_schema, schemas, write_schemas
+from terms import link_pages, linked, terms
 
 from lensbench.core.frozen_plan import Verdict
 from lensbench.core.rows import PairRow
@@ -72,8 +74,10 @@ def test_a_key_of_a_schema_is_a_row() -> None:
     assert '| `over` | `"tasks"`, `"a\\|b"` |  |  |' in page
 
 
+GLOSSARY = ROOT / "docs" / "glossary.md"
 ORDINARY = {
     "change",
+    "removed",
     "cost",
     "difference",
     "duration",
@@ -94,10 +98,8 @@ ORDINARY = {
 
 
 def test_the_glossary_has_the_words_of_results() -> None:
-    terms = re.findall(
-        r"^\*\*(.+)\*\*: ", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE
-    )
-    known = {word.lower() for term in terms for word in term.split(", ")}
+    terms = re.findall(r"^### (.+)$", GLOSSARY.read_text(), re.MULTILINE)
+    known = {term.lower() for term in terms}
     assert terms == sorted(terms, key=str.lower)
     text = re.sub(r"\{[{%#].*?[}%#]\}", "", (ROOT / "templates" / "results.md.j2").read_text())
     heads = {
@@ -107,6 +109,41 @@ def test_the_glossary_has_the_words_of_results() -> None:
     }
     words = {*heads, *PairRow.__annotations__, *get_args(Verdict), *Judged}
     assert {word.lower() for word in words if re.fullmatch(r"[A-Za-z-]+", word)} <= known | ORDINARY
+
+
+def test_a_word_of_the_glossary_has_two_sentences_and_an_example() -> None:
+    for entry in re.split(r"^### ", GLOSSARY.read_text(), flags=re.MULTILINE)[1:]:
+        term, *said = entry.split("\n\n")
+        meaning, example = (" ".join(part.split()) for part in said if part.strip())
+        assert len(re.findall(r"[.)](?= \[?[A-Z`]|$)", meaning)) >= 2, term
+        assert example.startswith("*Example:* "), term
+
+
+def test_each_word_is_linked_at_its_first_use_and_nowhere_else() -> None:
+    page = (
+        "# A pair\n\nSee [a pair\nhere](x.md) and `pair`.\n\n```text\npair\n```\n\n"
+        "Pairs count; a pair is NO-GO, then GO. Offline agents pair.py.\n"
+    )
+    words = ["offline agent", "NO-GO", "pair", "GO"]
+    assert linked(page, words, "glossary.md") == page.replace(
+        "Pairs count", "[Pairs](glossary.md#pair) count"
+    ).replace(
+        "is NO-GO, then GO.", "is [NO-GO](glossary.md#no-go), then [GO](glossary.md#go)."
+    ).replace("Offline agents", "[Offline agents](glossary.md#offline-agent)")
+
+
+def test_every_page_links_the_words_that_it_uses(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    words = terms(GLOSSARY.read_text())
+    assert len(words) > 40
+    link_pages(tmp_path / "docs")
+    for file in (tmp_path / "docs").glob("*.md"):
+        if file.name not in ("glossary.md", "index.md"):
+            text = file.read_text()
+            for word in words:
+                anchor = word.lower().replace(" ", "-")
+                assert text.count(f"](glossary.md#{anchor})") <= 1, (file.name, word)
+    assert "[delta](glossary.md#delta)" in (tmp_path / "docs" / "reading.md").read_text()
 
 
 def test_the_tests_that_security_names_are_there() -> None:

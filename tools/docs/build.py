@@ -15,6 +15,7 @@ from pathlib import Path
 from gallery import add_gallery
 from links import problems
 from navigation import with_toctrees
+from terms import link_pages
 
 ROOT = Path(__file__).parents[2]
 WORK = ROOT / ".cache" / "docs"
@@ -38,6 +39,7 @@ def stage(source: Path) -> None:
         if (ROOT / name).exists():
             (source / name).parent.mkdir(exist_ok=True)
             shutil.copy(ROOT / name, source / name)
+    link_pages(source / "docs")
     index = source / "docs" / "index.md"
     index.write_text(with_toctrees(index.read_text(encoding="utf-8") + GALLERY), encoding="utf-8")
     extra = source / "extra"

@@ -27,6 +27,11 @@ PROGRAMS = {
         "history.py --replications 500",
     ),
     "savings": ("How often SAVES is right", "savings.py --replications 1000"),
+    "first_requests": ("What differs in the first request", "first_requests.py"),
+    "repeats": (
+        "What is asked again after something broke",
+        "scenarios.py store_scenarios repeating",
+    ),
     "gate": ("How often the gate is right", "calibration.py --replications 2000"),
 }
 """The name of a page, its title and its command in benchmarks/."""
