@@ -27,7 +27,7 @@ from lensbench.core.system.files import write_json
 from lensbench.core.system.places import ROOT, commit
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.program import Parser, add_run_folder, run_folder, run_program
-from lensbench.core.system.progress import Progress
+from lensbench.core.system.progress import Progress, say, step
 from lensbench.plan.frozen import read_plan
 from lensbench.results.results_file import Results
 from lensbench_archive import PROJECT, REDACTIONS, RUN, VERSIONS
@@ -65,6 +65,7 @@ def make_archive(
     machine = this_machine([settings, plan], Path.cwd()).allowing(exceptions)
     with private_folder() as temporary:
         bag = Path(temporary).resolve() / str(plan["run_id"])
+        step(f"copying {folder}")
         _copy_run(folder, bag / RUN, machine)
         user_files = _copy_project(settings, bag / PROJECT, machine)
         own = [*(f"{RUN}/{name}" for name in files_in(bag / RUN)), *user_files]
@@ -76,7 +77,7 @@ def make_archive(
             redaction, counts = redact(before, names, bag, lines)
             for line in lines:
                 if line.place not in redaction.places:
-                    print(f"note: {line.place} finds nothing")
+                    say(f"note: {line.place} finds nothing")
             own = [redaction(name) for name in own]
         refuse(find_leaks(bag, own, machine, _values(plan)), exceptions)
         if lines:
@@ -84,6 +85,7 @@ def make_archive(
             write_json(bag / REDACTIONS, summary(redaction, lines, counts))
         else:
             _rebuild_as(folder, bag / RUN, machine)
+        step("packing")
         write_json(bag / VERSIONS, versions())
         run_id = redaction(str(plan["run_id"]))
         bag = bag.rename(bag.with_name(run_id))
@@ -196,6 +198,7 @@ def _values(plan: Plan) -> list[str]:
 
 def _rebuild_as(folder: Path, target: Path, machine: Machine) -> None:
     """Rebuilds the files that were not copied, and compares them with the run folder."""
+    step("rebuilding the figures and pages")
     problems = rebuild(target)
     for name in (RunFolder.results_json, RunFolder.results):
         if machine.rewritten((folder / name).read_text(encoding="utf-8")) != machine.rewritten(

@@ -22,6 +22,7 @@ from lensbench.core.frozen_plan import Plan
 from lensbench.core.rows import RunStatus
 from lensbench.core.system.files import plain, write_atomic, write_json
 from lensbench.core.system.program import Parser, benchmark, run_program
+from lensbench.core.system.progress import Progress
 from lensbench.results.markdown import render as render_markdown
 from lensbench.scores.adoption import (
     AdoptionDifference,
@@ -420,7 +421,8 @@ def render(data: ComparisonFile, *, short: bool = False) -> str:
 
 def write_comparison(folders: Sequence[Path], output: Path | None = None) -> None:
     """Writes both files into `output`, by default `comparisons/<names>` beside the first run; prints them."""
-    data = compare(read_runs(folders))
+    with Progress("comparing"):
+        data = compare(read_runs(folders))
     names = "-".join(folder.resolve().name for folder in folders)
     output = output or folders[0].resolve().parent / "comparisons" / names
     write_json(output / "comparison.json", plain(data))

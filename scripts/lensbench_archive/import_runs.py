@@ -19,7 +19,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import new_entry, note_made, show
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.program import Parser, run_program
-from lensbench.core.system.progress import Progress
+from lensbench.core.system.progress import Progress, step
 from lensbench.core.tables import write_table
 from lensbench.core.tasks import Folder, Task
 from lensbench.plan.freeze import write_plan
@@ -79,7 +79,8 @@ def import_run(
         write_atomic(RunFolder(folder).imported / name, content)
     if scores_by_run:
         write_table(RunFolder(folder).published, COLUMNS, rows_of(scores_by_run))
-    for run, answer in old_run.answers.items():
+    for written, (run, answer) in enumerate(old_run.answers.items()):
+        step(f"writing {folder}", written, len(old_run.answers))
         entry, timing = new_entry(folder, run), old_run.timing.runs.get((run.task, run.condition))
         write_atomic(entry.answer, cut_answer(answer))
         write_atomic(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import TRANSCRIPT
 from lensbench.core.system.files import write_atomic
+from lensbench.core.system.progress import step
 from lensbench_archive import PROJECT
 from lensbench_archive.machine import Machine, trace_id
 from lensbench_archive.secrets import find_secrets
@@ -54,14 +55,15 @@ def may_be_rewritten(name: str) -> bool:
 
 
 def find_leaks(
-    folder: Path, names: Iterable[str], machine: Machine, values: Iterable[str]
+    folder: Path, names: Sequence[str], machine: Machine, values: Iterable[str]
 ) -> Iterator[Leak]:
     """Everything in the files of an archive that identifies the machine or its user, or looks like a secret.
 
     `values`: the values of the environment variables that the settings name.
     """
     values = list(values)
-    for name in names:
+    for read, name in enumerate(names):
+        step("looking for secrets, file by file", read, len(names))
         text = read_text(folder / name)
         for _, trace in machine.find(name):
             yield Leak(name, 0, f"{trace.what}, in the file's name", trace_id(trace))

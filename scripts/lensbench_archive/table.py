@@ -21,7 +21,7 @@ from lensbench.core.errors import CheckFailed, UserError, printable, some_of
 from lensbench.core.records import sha256
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import Parser, run_program
-from lensbench.core.system.progress import Progress
+from lensbench.core.system.progress import Progress, step
 from lensbench.core.tables import write_table
 from lensbench.results.charts import Chart, ForestLine, forest
 from lensbench.results.markdown import render as render_markdown
@@ -82,7 +82,11 @@ def read_all(paths: Sequence[Path]) -> list[Entry]:
     with ProcessPoolExecutor(workers) as pool:
         found = pool.map(read_entry, paths)
         with Progress("rebuilding archives"):  # the workers are forked by now, and have no thread
-            return [*found]
+            entries = []
+            for entry in found:
+                entries.append(entry)
+                step("rebuilding archives", len(entries), len(paths))
+            return entries
 
 
 def write_site(entries: Iterable[Entry], output: Path) -> tuple[list[Series], list[Matrix]]:

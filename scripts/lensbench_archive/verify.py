@@ -22,7 +22,7 @@ from lensbench.core.errors import CheckFailed, UserError, printable, some_of
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import Parser, run_program
-from lensbench.core.system.progress import Progress
+from lensbench.core.system.progress import Progress, say, step
 from lensbench.core.tables import read_table
 from lensbench_archive import PROJECT, REDACTIONS, RUN, VERSIONS, completeness
 from lensbench_archive.archive import foreign_parts
@@ -48,6 +48,7 @@ def problems_of(archive: Path, place: Path, has_pages: bool = True) -> Iterator[
     """The same with the empty folder `place`, in which the files of `rebuilt` stay. Without `has_pages`, pages are only
     checked against their checksums: rebuilding them is half of the work."""
     bag = unpack(archive, place)
+    step("comparing the files with their checksums")
     problems = check_bag(bag)
     yield from problems
     if not problems:
@@ -64,7 +65,7 @@ def number_problems(data: Path, again: Path, has_pages: bool = True) -> Iterator
     try:
         is_same_code = _compare_versions(json.loads((data / VERSIONS).read_text(encoding="utf-8")))
         if (data / REDACTIONS).exists():
-            print(printable(f"note: {_redacted(data / REDACTIONS)}"))
+            say(f"note: {_redacted(data / REDACTIONS)}")
         plan = completeness.check_plan(data / RUN)
         settings = yaml.safe_load(RunFolder(data / RUN).config.read_text(encoding="utf-8"))
         foreign = [
@@ -72,17 +73,16 @@ def number_problems(data: Path, again: Path, has_pages: bool = True) -> Iterator
             *foreign_parts(data / PROJECT, settings),
         ]
         for note in foreign[:MAX_SHOWN]:
-            print(printable(f"note: {note}; no figure uses it"))
+            say(f"note: {note}; no figure uses it")
         yield from completeness.missing_prompts(data / RUN, plan)
         yield from completeness.attempt_problems(data / RUN, plan)
         _copy_kept(data / RUN, again)
+        step("rebuilding the figures and pages")
         for problem in rebuild(again, has_pages):
             if is_same_code:
                 yield f"run/{problem}"
             else:
-                print(
-                    printable(f"note: run/{problem}; other code may have sent a different request")
-                )
+                say(f"note: run/{problem}; other code may have sent a different request")
         yield from completeness.missing_runs(again, plan)
         yield from differences(data / RUN, again, is_same_code, has_pages)
     except UserError as error:
@@ -99,7 +99,7 @@ def _compare_versions(version: Mapping[str, Any]) -> bool:
     if version["code_sha256"] == code_hash(ROOT):
         return True
     maker = printable(f"lensbench {version['lensbench']}, commit {version['commit']}")
-    print(
+    say(
         f"note: written by {maker}; this is {__version__} with other code, so only tables are compared, not pages"
     )
     return False
@@ -144,11 +144,7 @@ def differences(original: Path, copy: Path, is_same_code: bool, has_pages: bool)
             left.append(name)
     if left:
         names = some_of(left, MAX_NAMED)
-        print(
-            printable(
-                f"note: {len(left)} other files differ with this code and were not compared: {names}"
-            )
-        )
+        say(f"note: {len(left)} other files differ with this code and were not compared: {names}")
 
 
 def _have_same_values(table: Path, again: Path) -> bool:
@@ -164,7 +160,7 @@ def main() -> None:
     parser.add_argument("archive", type=Path, help="the archive, <run_id>.zip")
     arguments = parser.parse_args()
     try:
-        with Progress(f"rebuilding {arguments.archive}"):
+        with Progress(f"unpacking {arguments.archive}"):
             problems = list(dict.fromkeys(verify(arguments.archive)))
     except UserError as error:
         if not arguments.archive.is_file():

@@ -19,6 +19,7 @@ from lensbench.core.system.files import write_atomic
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import adopt_orphans, end_children
 from lensbench.core.system.program import Parser, run_program
+from lensbench.core.system.progress import Progress
 from lensbench.core.system.redaction import Redactor
 from lensbench.plan.config import Config
 from lensbench.plan.reading import agent_problems, read_config
@@ -103,7 +104,9 @@ def main() -> None:
     settings = agent.settings
     adopt_orphans()
     try:
-        treatment, baseline = ask(config, settings, True), ask(config, settings, False)
+        with Progress(f"starting {given.kind} with a server, and without it"):
+            treatment = ask(config, settings, True)
+            baseline = ask(config, settings, False)
     finally:
         end_children()
     checks = [

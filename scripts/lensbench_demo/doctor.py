@@ -15,6 +15,7 @@ from lensbench.core.errors import CheckFailed, UserError
 from lensbench.core.preflight_results import Check, Outcome, table
 from lensbench.core.system.processes import adopt_orphans, end_children
 from lensbench.core.system.program import Parser, configs, run_program
+from lensbench.core.system.progress import Progress
 from lensbench.core.system.trial import try_folder, try_processes
 from lensbench.plan.config import Agent, Config
 from lensbench.plan.reading import load_config, read_file
@@ -66,7 +67,10 @@ def machine() -> Iterator[Check]:
         )
     for program, (missing, why) in PROGRAMS.items():
         path = shutil.which(program)
-        yield Check(program, "ok", path) if path else Check(program, missing, f"not on PATH: {why}")
+        if path:
+            yield Check(program, "ok", path)
+        else:
+            yield Check(program, missing, f"not on PATH: {why}")
     yield from (_agent(kind, program.name) for kind, program in programs().items())
 
 
@@ -123,12 +127,14 @@ def main() -> None:
     if results:
         files = []
     else:
-        results = list(machine())
+        with Progress("looking for agents and the sandbox"):
+            results = list(machine())
     print(*table(results), sep="\n", flush=True)
     adopt_orphans()
     try:
         for file in files:
-            checks = benchmark(file)
+            with Progress(f"checking {file}"):
+                checks = benchmark(file)
             results += checks
             print(f"{file}:", *table(checks), sep="\n", flush=True)
     finally:

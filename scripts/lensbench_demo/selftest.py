@@ -28,6 +28,7 @@ from lensbench.core.system.files import read_json, read_typed, write_atomic
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.processes import end_children
 from lensbench.core.system.program import Parser, positive, run_program
+from lensbench.core.system.progress import Progress, say
 from lensbench.results.results_file import Results
 from lensbench.runs.reasons import DiscardReason
 from lensbench_demo.controls import BROKEN_SERVER, CONTROLS, OUTSIDE, Control, Planted, make_project
@@ -252,11 +253,14 @@ def main() -> None:
     controls = _chosen(arguments.controls)
     failures: list[str] = []
     late: list[str] = []
-    with _folder(arguments.keep) as folder:
-        for outcome in selftest(controls, folder, arguments.cores):
-            if not outcome.ok:
-                (late if outcome.is_late else failures).append(outcome.control)
-            print(outcome.line, flush=True)
+    with _folder(arguments.keep) as folder, Progress("running the controls") as progress:
+        for done, outcome in enumerate(selftest(controls, folder, arguments.cores), 1):
+            if not outcome.ok and outcome.is_late:
+                late.append(outcome.control)
+            elif not outcome.ok:
+                failures.append(outcome.control)
+            say(outcome.line)
+            progress.now("running the controls", done, len(controls))
     if late and not failures:
         raise UserError(
             f"the self-test is not finished ({', '.join(late)}): runs exceeded their time limit, as on a busy machine; "

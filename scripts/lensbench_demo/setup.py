@@ -29,6 +29,7 @@ from lensbench.core.system.files import read_typed, write_atomic, write_json
 from lensbench.core.system.places import ROOT, template_environment
 from lensbench.core.system.processes import adopt_orphans, end_children
 from lensbench.core.system.program import Parser, positive, run_program
+from lensbench.core.system.progress import Progress
 from lensbench.core.tasks import Folder
 from lensbench.plan.config import Gate
 from lensbench.plan.reading import load_config, read_config
@@ -358,7 +359,7 @@ def lacking(wishes: Wishes) -> Sequence[Cure]:
     config = load_config(document, [str(wishes.files["config"])])
     adopt_orphans()
     try:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, Progress("starting the server"):
             findings = preflight(
                 config, read_scenarios(config.scenario_files), Path(folder), advice
             )
@@ -468,12 +469,11 @@ _PUBLISHED = (
 
 def estimate(agent: str, runs: int, at_once: int) -> str:
     """One sentence: the number of runs, their time and cost, and the source of the estimate."""
-    seconds, dollars = (
-        (136.0, 543.0),
-        f"{_span(runs * 0.04, runs * USUAL_USD)} US dollars ({_PUBLISHED})",
-    )
+    seconds = (136.0, 543.0)
+    dollars = f"{_span(runs * 0.04, runs * USUAL_USD)} US dollars ({_PUBLISHED})"
     if agent == "offline":
-        seconds, dollars = (0.2, 10), "nothing to pay (no model is asked)"
+        seconds = (0.2, 10)
+        dollars = "nothing to pay (no model is asked)"
     minutes = _span(*(math.ceil(runs * duration / min(at_once, runs) / 60) for duration in seconds))
     return f"{runs} runs, {at_once} at a time: about {minutes} min and {dollars}."
 

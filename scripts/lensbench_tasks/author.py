@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -141,21 +141,19 @@ class Author:
     """The last number in the ids of earlier tasks, by category."""
     _written: dict[str, str] = field(default_factory=dict)
 
-    def write(self, counts: Mapping[Category, int]) -> list[Proposal]:
-        """The tasks that the agent writes, by category."""
-        proposals = []
+    def write(self, counts: Mapping[Category, int]) -> Iterator[Proposal]:
+        """The tasks that the agent writes, by category; it is asked for one after the other."""
         for category, count in counts.items():
             first = 1 + self.after.get(category, 0)
             ids = [
                 f"{self.name}-{SHORT[category]}-{number:02}"
                 for number in range(first, first + count)
             ]
-            proposals += self._ask(category, ids, []) if ids else []
-        return proposals
+            if ids:
+                yield from self._ask(category, ids, [])
 
-    def revise(self, failures: Sequence[Fate]) -> list[Proposal]:
+    def revise(self, failures: Sequence[Fate]) -> Iterator[Proposal]:
         """The agent's new versions of rejected tasks."""
-        proposals = []
         for category in Category:
             back = [fate.proposal.id for fate in failures if fate.proposal.category is category]
             why = [
@@ -166,8 +164,8 @@ class Author:
                 for fate in failures
                 if fate.proposal.category is category
             ]
-            proposals += self._ask(category, back, why) if back else []
-        return proposals
+            if back:
+                yield from self._ask(category, back, why)
 
     def _ask(
         self, category: Category, ids: Sequence[str], failures: Sequence[Rejected]

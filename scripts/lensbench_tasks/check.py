@@ -22,7 +22,7 @@ from lensbench.core.errors import CheckFailed, UserError, printable
 from lensbench.core.handed_over import read_answer
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import Parser, only_config, run_program
-from lensbench.core.system.progress import Progress
+from lensbench.core.system.progress import Progress, say, step
 from lensbench.core.tasks import Criterion, Regex, Task
 from lensbench.judging.judges import Verdict, mechanical
 from lensbench.judging.judges.denying import is_negation
@@ -130,13 +130,13 @@ def check(tasks: Sequence[Task], answers: Mapping[str, Sequence[tuple[str, str]]
         task.id: "\n\n".join(fact_of(criterion) for _, criterion in answer_criteria(task))
         for task in tasks
     }
-    return [
-        Checked(
-            task, number, criterion, [*_probes(task, criterion, facts, answers.get(task.id, ()))]
-        )
-        for task in tasks
-        for number, criterion in answer_criteria(task)
-    ]
+    results = []
+    for checked, task in enumerate(tasks):
+        step(f"checking {task.id}", checked, len(tasks))
+        for number, criterion in answer_criteria(task):
+            probes = [*_probes(task, criterion, facts, answers.get(task.id, ()))]
+            results.append(Checked(task, number, criterion, probes))
+    return results
 
 
 def _probes(
@@ -238,10 +238,15 @@ COLUMNS: tuple[Kind, ...] = get_args(Kind)
 def table(results: Sequence[Checked]) -> Iterator[str]:
     """A line for each criterion, followed by its findings."""
     width = max(len(f"{result.task.id} {result.number}") for result in results)
-    head = "  ".join(f"{kind:>10}" for kind in COLUMNS)
+    widths: dict[Kind, int] = {}
+    for kind in COLUMNS:
+        counts = [result.counts(kind) for result in results]
+        if any(count not in ("", "-") for count in counts):
+            widths[kind] = max(map(len, (kind, *counts)))
+    head = "  ".join(f"{kind:>{widths[kind]}}" for kind in widths)
     yield f"{'':{width}}  {head}"
     for result in results:
-        cells = "  ".join(f"{result.counts(kind):>10}" for kind in COLUMNS)
+        cells = "  ".join(f"{result.counts(kind):>{widths[kind]}}" for kind in widths)
         name = f"{result.task.id} {result.number}"
         yield f"{name:{width}}  {cells}".rstrip()
         yield from (f"    {finding}" for finding in result.findings)
@@ -301,28 +306,35 @@ def main() -> None:
     answers = {}
     if arguments.answers:
         answers = read_answers(arguments.answers, tasks)
-    results = check(tasks, answers)
     bench = Prover(find_sandbox({"mode": "auto", "visible": [], "hidden": []}), arguments.cache)
     fates = {}
-    with Progress("proving") as progress:
-        for change in changes_of(tasks):
-            progress.now(f"proving {change.id}")
+    changes = changes_of(tasks)
+    with Progress("checking") as progress:
+        results = check(tasks, answers)
+        for number, change in enumerate(changes):
+            progress.now(f"proving {change.id}", number, len(changes))
             fates[change.id] = bench.proven(change)
-            print(printable(f"{change.id}: {fates[change.id].sentence}"), flush=True)
+            say(f"{change.id}: {fates[change.id].sentence}")
     if fates:
         print(shares(fates.values()))
     page = Path(arguments.set).with_suffix(".check.html")
     write_atomic(page, render_page(Path(arguments.set).name, tasks, results, fates))
     if results:
         print(*map(printable, table(results)), sep="\n")
-    if beside := sum(probe.is_beside for result in results for probe in result.probes):
+    beside = 0
+    for result in results:
+        beside += sum(probe.is_beside for probe in result.probes)
+    if beside:
         print(f"no finding, but other paths and names are Met beside what patterns find: {beside}")
     wrong = [result for result in results if result.findings]
     if results:
         print(f"{len(wrong)} of {len(results)} criteria have findings; open {page}")
     else:
         print(f"open {page}")
-    bad = [f"{result.task.id} {result.number}" for result in results if _is_bad(result)]
+    bad = []
+    for result in results:
+        if _is_bad(result):
+            bad.append(f"{result.task.id} {result.number}")
     faults = [*_unproven(fates)]
     if bad:
         faults.insert(0, f"dead or given away: {', '.join(bad)}")
@@ -340,7 +352,8 @@ def _unproven(fates: Mapping[str, ChangeFate]) -> Iterator[str]:
 
 
 def _is_bad(result: Checked) -> bool:
-    return any(probe.is_wrong and probe.kind in ("own text", "question") for probe in result.probes)
+    wrong = [probe for probe in result.probes if probe.is_wrong]
+    return any(probe.kind in ("own text", "question") for probe in wrong)
 
 
 if __name__ == "__main__":

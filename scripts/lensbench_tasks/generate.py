@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from lensbench.core.frozen_plan import GateSettings
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.processes import adopt_orphans
 from lensbench.core.system.program import Parser, positive, run_program
-from lensbench.core.system.progress import Progress
+from lensbench.core.system.progress import Progress, say
 from lensbench.core.tasks import Category, Folder, Git, Npm, Pypi, Source, Task
 from lensbench.plan.config import Config
 from lensbench.plan.freeze import source_name
@@ -58,15 +59,21 @@ class Examiner:
     progress: Progress
     earlier: Sequence[Task] = ()
     """The tasks that the set had before."""
+    wanted: int = 0
+    """How many tasks the set lacks."""
 
     def __call__(self, proposal: Proposal, others: Sequence[Task]) -> Examined:
         """The examined proposal, given the tasks kept so far."""
-        self.progress.now(f"trying {proposal.id}")
+        self.progress.now(f"trying {proposal.id}", len(others), self.wanted)
         result = self._examine(proposal, [*self.earlier, *others])
         outcome = "good"
         if result.problems:
             outcome = f"left out: {'; '.join(map(str, result.problems))}"
-        self.progress.say(f"{proposal.id}: {outcome}")
+        say(f"{proposal.id}: {outcome}", sys.stderr)
+        done = len(others)
+        if not result.problems:
+            done += 1
+        self.progress.now("looking for the next question", done, self.wanted)
         return result
 
     def _examine(self, proposal: Proposal, others: Sequence[Task]) -> Examined:
@@ -92,7 +99,7 @@ def generate(
     with Progress(f"fetching {source_name(source)}") as progress:
         tree = prepare(source, Path(config.cache)).tree.resolve()  # lens does not follow links
         overview = Survey.read(
-            tree, lambda done, of: progress.now(f"reading the repository, {done} of {of} files")
+            tree, lambda done, of: progress.now("reading the repository's files", done, of)
         )
         progress.now("looking for questions")
         if is_offline(config):
@@ -112,9 +119,9 @@ def _mined(
     """The questions of the miners."""
     writer = Miners(overview, name, source, config.seed, earlier)
     counts = missing_of(count, earlier)
-    examiner = Examiner(overview, names_of(config), progress, earlier)
-    fates = run_rounds(writer, examiner, counts)
     wanted = sum(counts.values())
+    examiner = Examiner(overview, names_of(config), progress, earlier, wanted)
+    fates = run_rounds(writer, examiner, counts)
     return Made(name, source, "the miners (no language model)", wanted, fates, overview)
 
 
@@ -130,15 +137,18 @@ def _written(
 ) -> Made:
     """The tasks of the config's agent."""
     counts = missing_of(count, earlier)
+    wanted = sum(counts.values())
     asked = asked_agent(config, folder)
+    progress.usd = lambda: asked.ledger.usd_so_far
+    progress.now(f"asking {config.agent.kind} for tasks", 0, wanted)
     writer = Author(name, source, overview.root, asked, last_numbers(name, earlier))
-    examiner = Examiner(overview, names_of(config), progress, earlier)
+    examiner = Examiner(overview, names_of(config), progress, earlier, wanted)
     fates = run_rounds(writer, examiner, counts)
     notes = list(_lacking(fates, counts))
     if asked.spent_all:
         notes.insert(0, f"the budget of {config.budget.max_usd} US dollars ended the work")
     author = config.agent.model or config.agent.kind
-    return Made(name, source, author, sum(counts.values()), fates, overview, notes)
+    return Made(name, source, author, wanted, fates, overview, notes)
 
 
 def _lacking(fates: Sequence[Fate], counts: Mapping[Category, int]) -> Iterator[str]:
@@ -237,8 +247,8 @@ def main() -> None:
     adopt_orphans()
     config = config_of(arguments.configfile)
     if arguments.kind == "change":
-        with Progress("trying changes"):
-            write_changes(arguments, config)
+        with Progress("trying changes") as progress:
+            write_changes(arguments, config, progress)
     else:
         write_questions(arguments, config)
 

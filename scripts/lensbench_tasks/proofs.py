@@ -77,10 +77,10 @@ def main() -> None:
     tasks = read_scenarios([arguments.set]).tasks
     problems = []
     with Progress("fetching") as progress:
-        for task in tasks:
+        for checked, task in enumerate(tasks):
             if not task.repository:
                 continue
-            progress.now(f"checking {task.id}")
+            progress.now(f"checking {task.id}", checked, len(tasks))
             tree = prepare(task.repository, arguments.cache).tree
             for number, problem in task_problems(task, tree):
                 problems.append(f"{task.id}, criterion {number}: {problem}")

@@ -27,6 +27,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import adopt_orphans, end_children
+from lensbench.core.system.progress import Progress
 from lensbench.core.system.redaction import Redactor
 from lensbench.plan.config import Config
 from lensbench.plan.freeze import make_plan, prompt_of
@@ -51,7 +52,8 @@ def check_requests(config_file: Path) -> None:
     folder = run_folder(config)
     adopt_orphans()
     try:
-        plan, bodies = _bodies(config, folder)
+        with Progress("sending the first requests"):
+            plan, bodies = _bodies(config, folder)
     finally:
         end_children()
     baseline, names = plan["baseline"], shown_names(plan)

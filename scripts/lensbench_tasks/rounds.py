@@ -62,10 +62,10 @@ class Writer(Protocol):
     rounds: int
     """The number of rounds, including the first."""
 
-    def write(self, counts: Mapping[Category, int]) -> list[Proposal]:
+    def write(self, counts: Mapping[Category, int]) -> Iterable[Proposal]:
         """The wanted number of tasks per category, or fewer."""
 
-    def revise(self, failures: Sequence[Fate]) -> list[Proposal]:
+    def revise(self, failures: Sequence[Fate]) -> Iterable[Proposal]:
         """Fixed versions or replacements of failed tasks; fewer if there are none."""
 
 

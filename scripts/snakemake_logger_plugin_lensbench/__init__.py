@@ -10,10 +10,11 @@ import os
 import re
 import sys
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from itertools import dropwhile, takewhile
 from logging import INFO, LogRecord, getLogger
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
@@ -23,8 +24,10 @@ if TYPE_CHECKING:  # Snakemake imports every logger plugin at every start
     from lensbench.core.records import RunId
     from lensbench.workflow.status import Status
 
-EVERY_S = 30.0
-"""The minimum time between two lines in a file."""
+EVERY_S = 60.0
+"""Between two lines in a file."""
+SILENCE_S = 8.0
+"""Between two drawings on a terminal, while nothing happens."""
 _CLEAR = "\r\x1b[J"
 _UNSAID_EVENTS = frozenset(
     {
@@ -101,6 +104,10 @@ class LogHandler(LogHandlerBase):
         self._drawn_at = 0.0
         self._shown: list[str] = []
         """The progress that stays on the screen."""
+        self._others: dict[int, tuple[str, float]] = {}
+        """Jobs that are no run: what they do, and since when."""
+        self._ticking: Thread | None = None
+        self._ended = Event()
 
     def emit(self, record: LogRecord) -> None:
         """Updates the state from an event, prints messages that must be shown, and redraws the line."""
@@ -116,7 +123,8 @@ class LogHandler(LogHandlerBase):
             if self._is_snakemakes:
                 self._snakemake.emit(record)
                 return
-            was_over, has_ended = self._is_over, self._note(record)
+            was_over = self._is_over
+            has_ended = self._note(record)
             if self._is_said(record):
                 self._has_failed |= record.levelno > INFO
                 self._clear()
@@ -164,9 +172,8 @@ class LogHandler(LogHandlerBase):
                 self._at_a_time = count
             case LogEvent.JOB_INFO, {"jobid": job, **told}:
                 self._began(job, told)
-            case LogEvent.JOB_FINISHED, {"job_id": job}:
-                return self._runs.pop(job, None) is not None
-            case LogEvent.JOB_ERROR, {"jobid": job}:
+            case (LogEvent.JOB_FINISHED, {"job_id": job}) | (LogEvent.JOB_ERROR, {"jobid": job}):
+                self._others.pop(job, None)
                 return self._runs.pop(job, None) is not None
             case LogEvent.PROGRESS, {"done": done, "total": total}:
                 self._is_over = done == total
@@ -176,14 +183,42 @@ class LogHandler(LogHandlerBase):
 
     def _began(self, job: int, told: dict[str, Any]) -> None:
         place = _run_of(told)
+        self._tick()
         if place is None:
             if message := told["rule_msg"]:
                 self._end_line()
                 self._write(message)  # on its own line: its program may write to the terminal, too
+                self._others[job] = message, time.monotonic()
             return
         self._folder, run = place
         self._runs[job] = run, time.strftime("%H:%M:%S")
         self._read()
+
+    def _tick(self) -> None:
+        """Begins to show the progress from time to time, also while nothing happens."""
+        if self._ticking is None:
+            self._ticking = Thread(target=self._redraw, name="progress", daemon=True)
+            self._ticking.start()
+
+    def _redraw(self) -> None:
+        every_s = SILENCE_S if self._is_terminal else EVERY_S
+        while not self._ended.wait(every_s / 8):
+            with self.lock or nullcontext():
+                if self._is_over:
+                    continue
+                if self._runs and time.monotonic() - self._drawn_at >= every_s:
+                    self._draw()
+                elif self._others and not self._runs:
+                    self._say_what_takes_long(every_s)
+
+    def _say_what_takes_long(self, every_s: float) -> None:
+        now = time.monotonic()
+        newest = max(began for _, began in self._others.values())
+        if now - max(self._drawn_at, newest) < every_s:
+            return
+        self._drawn_at = now
+        for message, began in self._others.values():
+            self._write(f"{message}, {now - began:.0f} s")
 
     def _draw(self) -> None:
         self._read()
@@ -222,14 +257,17 @@ class LogHandler(LogHandlerBase):
             self._read_at = began + 20 * (time.monotonic() - began)
 
     def _write(self, text: str) -> None:
-        moment = "" if self._is_terminal else time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime())
+        moment = ""
+        if not self._is_terminal:
+            moment = time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime())
         print(moment, text, sep="", file=self._stream, flush=True)
 
     def _clear(self) -> None:
         if self._drawn:
             up = f"\x1b[{self._drawn - 1}A" if self._drawn > 1 else ""
             self._stream.write(f"{up}{_CLEAR}")
-            self._drawn, self._shown = 0, []
+            self._drawn = 0
+            self._shown = []
 
     def _end_line(self) -> None:
         if self._drawn:
@@ -238,7 +276,9 @@ class LogHandler(LogHandlerBase):
 
     def close(self) -> None:
         """Prints the final progress, and leaves the cursor on a new line."""
-        was_over, self._is_over = self._is_over, True
+        self._ended.set()
+        was_over = self._is_over
+        self._is_over = True
         if not self._is_terminal and not was_over:
             self._draw()
         self._end_line()

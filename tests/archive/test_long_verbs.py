@@ -16,9 +16,9 @@ from programs import run_here
 @pytest.mark.parametrize(
     ("module", "work", "result", "said"),
     [
-        (archive, "make_archive", "written", "packing bench/a, 0 s ..."),
-        (verify, "verify", (), "rebuilding bench/a, 0 s ..."),
-        (import_runs, "import_run", (Path("bench/a"), ()), "reading bench/a, 0 s ..."),
+        (archive, "make_archive", "written", "packing bench/a | 0 s"),
+        (verify, "verify", (), "unpacking bench/a | 0 s"),
+        (import_runs, "import_run", (Path("bench/a"), ()), "reading bench/a | 0 s"),
     ],
 )
 def test_a_verb_is_not_silent_while_it_works(

@@ -1,15 +1,12 @@
 """A set is written about a repository: pinned, proven, reported, and read again without complaint."""
 
 import json
-import threading
 from pathlib import Path
 
 import pytest
 import yaml
 
 from lensbench.core.errors import UserError
-from lensbench.core.system import progress as progress_of
-from lensbench.core.system.progress import Progress
 from lensbench.core.tasks import Folder, Git
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.files import render_set, set_value, with_more
@@ -58,20 +55,6 @@ def test_a_set_is_written_pinned_and_proven_and_grows_to_a_larger_count(stock: P
     assert "tasks; to add some, write a --count above that" in refusal(main, "--count", 2, *output)
     assert "sets/stock.yaml exists: omit --repo" in refusal(main, "--repo", "stock", *output)
     assert "sets/stock.yaml exists" in refusal(main, "--kind", "change", "--repo", "stock", *output)
-
-
-def test_what_takes_long_says_so(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(progress_of, "SILENCE_S", 0.05)
-    over = threading.Event()
-    with Progress("reading the repository") as progress:
-        over.wait(0.2)
-        progress.now("trying a-exp-01")
-        over.wait(0.2)
-    said = capsys.readouterr().err
-    assert "reading the repository, 0 s ..." in said
-    assert "trying a-exp-01, 0 s ..." in said
 
 
 def test_the_same_seed_gives_the_same_bytes(stock: Path) -> None:

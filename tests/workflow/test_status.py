@@ -1,5 +1,6 @@
 import fcntl
 import re
+import threading
 from collections.abc import Callable
 from logging import ERROR, INFO, makeLogRecord
 from types import SimpleNamespace
@@ -13,8 +14,9 @@ from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import run_files
 from lensbench.core.system.files import write_json
+from lensbench.core.system.progress import span
 from lensbench.runs.validity import judge_validity
-from lensbench.workflow.status import RunCounts, Status, block, line, lines, span
+from lensbench.workflow.status import RunCounts, Status, block, line, lines
 from snakemake_logger_plugin_lensbench import LogHandler
 from stock import write
 
@@ -103,6 +105,20 @@ def test_time_and_cost_left_are_estimated_by_condition(bench: Callable[..., Benc
         "1 h 40 min",
         "2 h 05 min",
     ]
+
+
+def test_time_left_counts_what_a_start_takes_beside_its_agents(
+    bench: Callable[..., Bench],
+) -> None:
+    made = bench(tasks=("a", "b", "c", "d"))
+    write_json(made.folder / "plan.json", made.plan)
+    first = Status(made.folder)
+    waited_s = 0.2
+    threading.Event().wait(waited_s)
+    for condition in ("with", "without"):
+        made.run("a", condition, duration_s=0.001)
+    assert (Status(made.folder, first).left_s(2) or 0) >= 6 * waited_s / 2
+    assert Status(made.folder).left_s(2) == pytest.approx(6 * 0.001 / 2)
 
 
 def test_a_person_sees_who_is_running_and_the_last_discards(begun: Bench) -> None:

@@ -34,6 +34,7 @@ from lensbench.core.store import all_entries
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import adopt_orphans, end_children, run_process
 from lensbench.core.system.program import run_program, stage_parser
+from lensbench.core.system.progress import Progress, step
 from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.trees import changed_paths
 from lensbench.core.tasks import Task
@@ -155,6 +156,7 @@ def _try_runs(
     """Prepares a run of `task` in every condition that has servers, but starts no agent. Returns one of these runs and
     its sandbox; None without a repository or a sandbox."""
     assert task.repository
+    step(f"fetching {source_name(task.repository)}")
     try:
         repository = prepare_repository(task.repository, Path(config.cache), servers_of_stock(plan))
     except UserError as error:
@@ -170,6 +172,7 @@ def _try_runs(
         findings.checks.append(Check("sandbox", "failed", str(error)))
         return None
     findings.checks += check_sandbox(sandbox)
+    step("fetching the servers' packages")
     for check, programs in fetch_packages(plan["conditions"], Path(config.cache)):
         findings.checks.append(check)
         findings.packages |= programs
@@ -184,6 +187,7 @@ def _try_runs(
         name for name, condition in plan["conditions"].items() if _brings(condition)
     ] or [config.baseline]
     for condition in (first, *(others if config.preflight.servers else ())):
+        step(f"starting the servers of {condition}")
         with private_folder() as private:
             job = Job(
                 folder, RunId(task.id, condition), plan, prompt_of(task, config.agent), facts, 0.0
@@ -424,7 +428,8 @@ def insist(config: Config, scenarios: ScenarioSet, folder: Path) -> None:
     """Runs all checks, saves and prints the findings. Raises UserError when runs would fail."""
     adopt_orphans()
     try:
-        findings = preflight(config, scenarios, folder)
+        with Progress("checking what runs need"):
+            findings = preflight(config, scenarios, folder)
     finally:
         end_children()
     former = PreflightFindings.read(folder)
@@ -447,11 +452,8 @@ def main() -> None:
     parser.add_argument("--settings", required=True, help="the config as JSON")
     arguments = parser.parse_args()
     config = load_config(json.loads(arguments.settings))
-    insist(
-        config,
-        read_scenarios(config.scenario_files, config.repository, config.imported),
-        arguments.folder,
-    )
+    scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
+    insist(config, scenarios, arguments.folder)
 
 
 QUESTION = "Reply with the word OK, and do nothing else."
@@ -471,6 +473,7 @@ def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
     """Starts the agent of `job` with `QUESTION`, without servers; it costs money. The check has model or error."""
     conditions = {job.run.condition: PlannedCondition(mcp=None, mcp_sha256="", servers=())}
     asking = job._replace(prompt=QUESTION, plan={**job.plan, "conditions": conditions})
+    step(f"asking {job.agent['kind']} a short question")
     with private_folder() as private:
         place = Place(sandbox, private)
         assignment = replace(prepare(asking, place, redact), is_trial=True)

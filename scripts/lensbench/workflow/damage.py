@@ -18,6 +18,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import ANSWER, PATCH, RECORD, TRANSCRIPT, Entry, all_entries
 from lensbench.core.system.files import read_checksums, write_json
 from lensbench.core.system.program import run_verb
+from lensbench.core.system.progress import Progress
 
 FOREIGN = "is another record than the one that was written here"
 _CHUNK = 1 << 20
@@ -154,7 +155,8 @@ def check_all(folder: Path) -> None:
     """Read every file of a run folder and report the damaged ones; nothing is changed."""
     if not folder.is_dir():
         raise UserError(f"{folder}: is not a run folder; name one such as bench/<run_id>")
-    check = FolderCheck(folder)
+    with Progress(f"reading {folder}"):
+        check = FolderCheck(folder)
     for damage in check.damages:
         print(f"{folder / damage.name}: {damage.why}")
     if check.damages:

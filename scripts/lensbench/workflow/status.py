@@ -5,6 +5,7 @@ Whether a run is valid is decided by the rules of `validity`, even before that s
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from statistics import fmean
@@ -27,6 +28,7 @@ from lensbench.core.store import (
 )
 from lensbench.core.system.claim import at_work
 from lensbench.core.system.program import run_verb
+from lensbench.core.system.progress import fitted, span
 from lensbench.plan.waves import read_opened_plan
 from lensbench.results.chosen_runs import warnings
 from lensbench.runs.attempt import gate_name
@@ -58,6 +60,9 @@ class Spent(NamedTuple):
 class Status:
     """The progress, as the files are now. `before` is an earlier reading in this start: what is
     discarded since the first is not `due` before the next start."""
+
+    _first: tuple[float, int]
+    """When the first reading in this start was, and the runs that were left then."""
 
     def __init__(self, folder: Path, before: Status | None = None) -> None:
         self.folder = folder
@@ -99,6 +104,7 @@ class Status:
                     f"{validity.reason} ({validity.detail})" if validity.detail else validity.reason
                 )
                 self.last_discard = f"{run.stem}: {why}"
+        self._first = before._first if before else (time.monotonic(), self.left)
 
     def _is_repeated(self, run: RunId) -> bool:
         """True for a discarded run of which a start makes another attempt. Its last discard may not be filed yet."""
@@ -116,12 +122,21 @@ class Status:
         return sum(count.left for count in self.counts.values())
 
     def left_s(self, at_a_time: int) -> float | None:
-        """Estimated seconds for the runs that are left, by the mean of each condition, as a treatment may be slower;
-        None while one with runs left has no finished one."""
+        """Estimated seconds for the runs that are left, by the mean of each condition, as a treatment may be slower,
+        and at most at this start's pace; None while one with runs left has no finished one."""
         if any(count.left and not self._spent[name] for name, count in self.counts.items()):
             return None
         work = self._to_come(lambda runs: [run.seconds for run in runs])
-        return None if work is None else work / max(min(at_a_time, self.left), 1)
+        if work is None:
+            return None
+        return max(work / max(min(at_a_time, self.left), 1), self._at_this_pace)
+
+    @property
+    def _at_this_pace(self) -> float:
+        """Seconds for the runs that are left if each takes as long as those of this start did, whatever takes it."""
+        began, left = self._first
+        done = left - self.left
+        return self.left * (time.monotonic() - began) / done if done > 0 else 0.0
 
     @property
     def left_usd(self) -> float | None:
@@ -200,9 +215,7 @@ def block(status: Status, running: Mapping[str, str], at_a_time: int, width: int
         rows.append(("discarded", status.last_discard))
     totals = " | ".join(_totals(status, len(running), at_a_time))
     texts = [totals, *(f"  {name:{names}}  {text}" for name, text in rows)]
-    return [
-        text if len(text) < width else f"{text[: width - 2]}…" for text in map(printable, texts)
-    ]
+    return [fitted(text, width) for text in texts]
 
 
 def _totals(status: Status, running: int, at_a_time: int) -> list[str]:
@@ -227,14 +240,6 @@ def _conditions(status: Status) -> dict[str, str]:
 def _words(count: RunCounts) -> str:
     again = f", {count.repeated} to repeat" if count.repeated else ""
     return f"{count.valid} valid, {count.discarded} discarded, {count.left} left{again}"
-
-
-def span(seconds: float) -> str:
-    """A readable duration: 45 s, 3 min, 2 h 05 min."""
-    minutes = round(seconds / 60)
-    if seconds < 99.5:
-        return f"{seconds:.0f} s"
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
 def lines(status: Status) -> Iterator[str]:

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lensbench.agents.sandbox import find_sandbox
-from lensbench.core.errors import UserError, printable
+from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import Parser
+from lensbench.core.system.progress import Progress, say
 from lensbench.plan.config import Config
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
@@ -58,7 +59,7 @@ def add_options(parser: Parser) -> argparse._MutuallyExclusiveGroup:
     return where
 
 
-def write_changes(arguments: argparse.Namespace, config: Config) -> None:
+def write_changes(arguments: argparse.Namespace, config: Config, progress: Progress) -> None:
     """Writes the set, its reference patches and its report. Raises UserError when no task is proven."""
     name = arguments.output.stem
     if arguments.output.exists():
@@ -76,10 +77,14 @@ def write_changes(arguments: argparse.Namespace, config: Config) -> None:
     if not bench.sandbox.program:
         raise UserError(f"tests of changes {bench.sandbox.lack}")
     fates: list[ChangeFate] = []
+    proven = 0
     report = arguments.output.with_suffix(".report.md")
     found = _untold(_source(name, arguments, bench), arguments.told)
     for fate in _tried(found, arguments.count):
         fates.append(fate)
+        if fate.task:
+            proven += 1
+        progress.now(f"trying changes, {len(fates)} tried", proven, arguments.count)
         if fate.task:  # so that a kill loses one task
             write_set(
                 name,
@@ -88,7 +93,7 @@ def write_changes(arguments: argparse.Namespace, config: Config) -> None:
                 "Tasks whose answer is a change, proven when this was written.",
             )
         write_atomic(report, render_report(f"# Change tasks: {name}", fates))
-    if not any(fate.task for fate in fates):
+    if not proven:
         counts = Counter(fate.reasons[0] for fate in fates).most_common(
             3
         )  # a problem of the project is said once
@@ -98,8 +103,7 @@ def write_changes(arguments: argparse.Namespace, config: Config) -> None:
         )
         raise UserError(f"none of the {len(fates)} tried changes gave a proven task: {reasons}")
     read_scenarios([str(arguments.output)])
-    count = sum(fate.task is not None for fate in fates)
-    print(f"{arguments.output}: {count} of {arguments.count} tasks; see {report} for the others")
+    print(f"{arguments.output}: {proven} of {arguments.count} tasks; see {report} for the others")
 
 
 def _source(name: str, arguments: argparse.Namespace, bench: Prover) -> Iterator[ChangeFate]:
@@ -129,11 +133,7 @@ def _tried(fates: Iterable[ChangeFate], goal: int) -> Iterator[ChangeFate]:
     """The fates up to the wanted number of tasks, printed as they are found."""
     count = 0
     for number, fate in enumerate(fates, 1):
-        print(
-            printable(f"{fate.id}: {'; '.join(fate.reasons) or 'proven'}"),
-            file=sys.stderr,
-            flush=True,
-        )
+        say(f"{fate.id}: {'; '.join(fate.reasons) or 'proven'}", sys.stderr)
         yield fate
         count += fate.task is not None
         if count >= goal or number >= TRIED * goal:
