@@ -54,7 +54,7 @@ def around(values: Iterable[float | None], effect: float | None) -> Scale:
     return Scale(round(min(there) - air, 1), round(max(there) + air, 1))
 
 
-def sign(delta: float) -> str:
+def sign(delta: float | Fraction) -> str:
     """The direction of a difference, as a word."""
     if delta > 0:
         return "better"

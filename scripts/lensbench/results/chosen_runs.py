@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
-from lensbench.core.conditions import display_name, treatments
+from lensbench.core.conditions import treatments
 from lensbench.core.errors import some_of
 from lensbench.core.numbers import exact, points
 from lensbench.core.records import RunId
@@ -20,49 +22,44 @@ from lensbench.scores.differences import Comparison
 from lensbench.scores.measures import measure
 from lensbench.scores.run_tables import Tables
 
+ChosenRuns = Mapping[RunId, ChosenRun[Fraction]]
 
-def chosen_runs(folder: Path, tables: Tables) -> dict[RunId, ChosenRun[Fraction]]:
+
+def chosen_runs(folder: Path, tables: Tables) -> ChosenRuns:
     """The runs that were discarded by hand, in the order of the plan. Of several discards of a run the first stands
     here: it is what would count if nobody had chosen."""
-    valid, runs = {record.run for record in tables.valid}, dict[RunId, ChosenRun[Fraction]]()
+    valid = {record.run for record in tables.valid}
+    runs: dict[RunId, ChosenRun[Fraction]] = {}
     for run in planned_runs(tables.plan):
-        by_hand = [
-            discard
-            for _, discard in rounds(entries(folder, run))
-            if discard.reason == DiscardReason.BY_HAND
-        ]
-        if by_hand:
-            runs[run] = {
-                "task": run.task,
-                "condition": run.condition,
-                "trial": run.trial,
-                "why": by_hand[0].detail,
-                "score": exact(by_hand[0].score),
-                "counts_again": run in valid,
-            }
+        for _, discard in rounds(entries(folder, run)):
+            if discard.reason == DiscardReason.BY_HAND and run not in runs:
+                runs[run] = {
+                    "task": run.task,
+                    "condition": run.condition,
+                    "trial": run.trial,
+                    "why": discard.detail,
+                    "score": exact(discard.score),
+                    "counts_again": run in valid,
+                }
     return runs
 
 
-def delta_with(
-    tables: Tables, treatment: str, runs: Mapping[RunId, ChosenRun[Fraction]]
-) -> tuple[Fraction, Fraction] | None:
-    """The least and the largest delta of the score with these runs counted; None without any pair."""
+def delta_with(comparison: Comparison, runs: ChosenRuns) -> list[Fraction]:
+    """The least and the largest delta of the score with these runs counted; empty without any pair."""
+    ends = (measure(comparison, partial(_score, comparison, runs, end)) for end in (0, 1))
+    return [end["delta"] for end in ends if end["delta"] is not None]
 
-    def ends(of_treatment: int, of_baseline: int) -> Fraction | None:
-        def score(run: RunId) -> Fraction | None:
-            if run not in runs:
-                return tables.score(run)
-            value = runs[run]["score"]
-            return (
-                value
-                if value is not None
-                else Fraction(of_treatment if run.condition == treatment else of_baseline)
-            )
 
-        return measure(Comparison(tables, treatment, tables.plan["baseline"]), score)["delta"]
-
-    low, high = ends(0, 1), ends(1, 0)
-    return None if low is None or high is None else (low, high)
+def _score(
+    comparison: Comparison, runs: ChosenRuns, of_treatment: int, run: RunId
+) -> Fraction | None:
+    """The score of a run; one that nobody knows is `of_treatment`, or the opposite for the baseline."""
+    if run not in runs:
+        return comparison.tables.score(run)
+    value = runs[run]["score"]
+    if value is not None:
+        return value
+    return Fraction(of_treatment if run.condition == comparison.treatment else 1 - of_treatment)
 
 
 def as_data(folder: Path, tables: Tables) -> ByHand[Fraction]:
@@ -71,25 +68,19 @@ def as_data(folder: Path, tables: Tables) -> ByHand[Fraction]:
     return {"runs": [*runs.values()], "sentences": [*_sentences(tables, runs)]}
 
 
-def _sentences(tables: Tables, runs: Mapping[RunId, ChosenRun[Fraction]]) -> Iterator[str]:
+def _sentences(tables: Tables, runs: ChosenRuns) -> Iterator[str]:
+    counts = Counter(run.condition for run in runs)
     for treatment in treatments(tables.plan):
-        sides = {
-            name: sum(run.condition == name for run in runs)
-            for name in (treatment, tables.plan["baseline"])
-        }
-        if not any(sides.values()):
+        comparison = Comparison(tables, treatment, tables.plan["baseline"])
+        if counts.keys().isdisjoint(comparison.conditions):
             continue
-        now = measure(Comparison(tables, treatment, tables.plan["baseline"]), tables.score)["delta"]
-        ends = delta_with(tables, treatment, runs)
-        figure = (
-            "unknown" if ends is None else " to ".join(dict.fromkeys(points(end) for end in ends))
-        )
-        conditions, baseline = tables.plan["conditions"], tables.plan["baseline"]
-        names = {name: display_name(conditions, baseline, name) for name in sides}
-        counts = ", ".join(f"{names[name]} {count}" for name, count in sides.items())
-        change = f"stays {figure}" if figure == points(now) else f"is {figure}, not {points(now)}"
-        text = f"With these runs counted the delta of {names[treatment]} {change}."
-        yield f"Discarded by hand: {counts}. {text}"
+        now = points(measure(comparison, tables.score)["delta"])
+        ends = dict.fromkeys(map(points, delta_with(comparison, runs)))
+        figure = " to ".join(ends) or "unknown"
+        change = f"stays {figure}" if figure == now else f"is {figure}, not {now}"
+        named = (f"{comparison.name(name)} {counts[name]}" for name in comparison.conditions)
+        text = f"With these runs counted the delta of {comparison.name(treatment)} {change}."
+        yield f"Discarded by hand: {', '.join(named)}. {text}"
 
 
 def warnings(folder: Path) -> list[str]:

@@ -39,62 +39,82 @@ class Rungs(NamedTuple):
 
 
 def ladders(conditions: Mapping[str, PlannedCondition], baseline: str) -> Iterator[Rungs]:
-    """The conditions that make a ladder, whoever wrote them: a server alone, files alone, and the same two together."""
-    bare = {
-        name: plan
+    """The conditions that make a ladder, whoever wrote them."""
+    if brings(conditions[baseline]):
+        return
+    bare = [
+        name
         for name, plan in conditions.items()
-        if not {"agent", "tools"} & plan.keys() and name != baseline
-    }
-    for server, words, both in () if brings(conditions[baseline]) else permutations(bare, 3):
-        of = [
-            (bare[name]["mcp_sha256"], bare[name].get("files", {}))
-            for name in (server, words, both)
-        ]
-        if of[0][0] and of[1][1] and of == [(of[0][0], {}), ("", of[1][1]), (of[0][0], of[1][1])]:
-            others = (
-                name
-                for name, plan in conditions.items()
-                if {**plan, "agent": {}} == {**bare[both], "agent": {}}
-            )
-            yield Rungs(server, words, both, next((name for name in others if name != both), ""))
+        if name != baseline and {"agent", "tools"}.isdisjoint(plan)
+    ]
+    for rungs in permutations(bare, 3):
+        if is_ladder(*(conditions[name] for name in rungs)):
+            server, words, both = rungs
+            yield Rungs(server, words, both, _without_search(conditions, both))
+
+
+def is_ladder(server: PlannedCondition, words: PlannedCondition, both: PlannedCondition) -> bool:
+    """True for a server alone, files alone, and the same two together."""
+    address = server["mcp_sha256"]
+    files = words.get("files", {})
+    if not address or not files or server.get("files") or words["mcp_sha256"]:
+        return False
+    return both["mcp_sha256"] == address and both.get("files") == files
+
+
+def _without_search(conditions: Mapping[str, PlannedCondition], both: str) -> str:
+    """The condition that has what `both` has, with settings of the agent beside; "" where there is none."""
+    for name, plan in conditions.items():
+        if name != both and {**plan, "agent": {}} == {**conditions[both], "agent": {}}:
+            return name
+    return ""
 
 
 def ladder(data: BenchmarkFacts[Fraction]) -> tuple[list[dict[str, str]], list[str]]:
     """The steps of all ladders, and what each ladder shows in a sentence; empty without a ladder."""
-    sets = list(ladders(data["conditions"], data["baseline"]))
-    steps = [
-        _step(data, _sides(data, step)) for rungs in sets for step in rungs.steps(data["baseline"])
-    ]
+    found = list(ladders(data["conditions"], data["baseline"]))
+    steps = []
     sentences = []
-    for rungs in sets:
+    for rungs in found:
+        for step in rungs.steps(data["baseline"]):
+            steps.append(_step(data, _sides(data, step)))
         text = f"{_meaning(data, rungs)}{_adoption_by_words(data, rungs)}"
-        sentences.append(f"{rungs.both}: {text}" if len(sets) > 1 else text)
+        if len(found) > 1:
+            text = f"{rungs.both}: {text}"
+        sentences.append(text)
     return steps, sentences
 
 
 def _meaning(data: BenchmarkFacts[Fraction], rungs: Rungs) -> str:
-    """What the score says of server and words; a difference counts if a sign-flip test shows it (Holm)."""
-
-    def shows(rung: str, below: str) -> bool:
-        sides, gate = _sides(data, Sides(rung, below)), data["estimates"][rung]["gate"]
-        difference = data["estimates"][_name(data, sides)]["overall"]
-        kinds = {reason.kind for reason in gate.reasons if reason.undoes == "INCONCLUSIVE"}
-        is_shown = (difference.p_holm or 1.0) <= data["alpha"] and kinds <= {ReasonKind.OFFLINE}
-        return is_shown and ((difference.delta or 0) > 0) == (sides.treatment == rung)
-
-    by_words, adds = shows(rungs.words, data["baseline"]), shows(rungs.both, rungs.words)
-    if by_words:
-        more = (
-            "and with the server they do more"
-            if adds
-            else "and it is not shown that the server adds anything"
-        )
-        return f"The words help without the server, {more}."
-    if shows(rungs.server, data["baseline"]):
+    """What the score says of server and words."""
+    baseline = data["baseline"]
+    adds = _is_shown(data, Sides(rungs.both, rungs.words))
+    if _is_shown(data, Sides(rungs.words, baseline)):
+        more = "it is not shown that the server adds anything"
+        if adds:
+            more = "with the server they do more"
+        return f"The words help without the server, and {more}."
+    if _is_shown(data, Sides(rungs.server, baseline)):
         return "The agent finds the server by itself, without its words."
-    if shows(rungs.both, data["baseline"]):
-        return f"The server helps {'only with' if adds else 'with'} its words."
-    return "No condition is shown to help."
+    if not _is_shown(data, Sides(rungs.both, baseline)):
+        return "No condition is shown to help."
+    if adds:
+        return "The server helps only with its words."
+    return "The server helps with its words."
+
+
+def _is_shown(data: BenchmarkFacts[Fraction], step: Sides) -> bool:
+    """True when a sign-flip test shows that the upper rung is better (Holm), and nothing but the offline agent
+    undoes its verdict."""
+    rung = step.treatment
+    sides = _sides(data, step)
+    difference = data["estimates"][_name(data, sides)]["overall"]
+    gate = data["estimates"][rung]["gate"]
+    undone = {reason.kind for reason in gate.reasons if reason.undoes == "INCONCLUSIVE"}
+    if (difference.p_holm or 1.0) > data["alpha"] or undone - {ReasonKind.OFFLINE}:
+        return False
+    is_gain = (difference.delta or 0) > 0
+    return is_gain == (sides.treatment == rung)
 
 
 def _adoption_by_words(data: BenchmarkFacts[Fraction], rungs: Rungs) -> str:
@@ -115,21 +135,19 @@ def _sides(data: BenchmarkFacts[Fraction], step: Sides) -> Sides:
 
 
 def _name(data: BenchmarkFacts[Fraction], sides: Sides) -> str:
-    return (
-        sides.treatment
-        if sides.baseline == data["baseline"]
-        else f"{sides.treatment} against {sides.baseline}"
-    )
+    if sides.baseline == data["baseline"]:
+        return sides.treatment
+    return f"{sides.treatment} against {sides.baseline}"
 
 
 def _step(data: BenchmarkFacts[Fraction], step: Sides) -> dict[str, str]:
     """A row of the table; a dash for unknown."""
     adoption = data["estimates"][step.treatment]["adoption"]["treatment"]
-    calls = f"{adoption.runs} of {adoption.of}" if adoption else numbers.MISSING
-    comparison, measures = (
-        data["estimates"][_name(data, step)],
-        data["comparisons"][_name(data, step)]["measures"],
-    )
+    calls = numbers.MISSING
+    if adoption:
+        calls = f"{adoption.runs} of {adoption.of}"
+    comparison = data["estimates"][_name(data, step)]
+    measures = data["comparisons"][_name(data, step)]["measures"]
     difference = shown_difference(comparison)
     row = {
         "rung": data["names"][step.treatment],
@@ -140,9 +158,7 @@ def _step(data: BenchmarkFacts[Fraction], step: Sides) -> dict[str, str]:
         "interval": numbers.interval(difference.low, difference.high),
     }
     for label, name in (("tokens", "tokens_input"), ("time", "duration_s")):
-        change = numbers.change(comparison["measures"][name]["overall"].delta)
-        row |= {
-            label: QUANTITIES[name].amount(measures[name]["paired_treatment"]),
-            f"{label}_change": change,
-        }
+        change = comparison["measures"][name]["overall"].delta
+        row[label] = QUANTITIES[name].amount(measures[name]["paired_treatment"])
+        row[f"{label}_change"] = numbers.change(change)
     return row

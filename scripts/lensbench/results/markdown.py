@@ -88,7 +88,6 @@ def render(
         "points": numbers.points,
         "seconds": numbers.seconds,
         "number": numbers.number,
-        "change": numbers.change,
         "delta": numbers.signed_number,
         "yes_no": lambda value: {"yes": "Yes", "no": "No"}.get(value, numbers.MISSING),
         "precise": lambda value: numbers.rounded(value, 2),

@@ -53,19 +53,17 @@ def presented(
         "score": estimates["score"]["overall"],
         "complete": estimates["complete"]["overall"],
     }
-    figures = {
-        name: _figure(name, measures[name], overall[name])
-        for name, quantity in QUANTITIES.items()
-        if any(
-            side or (side is not None and quantity.kind in ("share", "log ratio"))
-            for side in (measures[name]["treatment"], measures[name]["baseline"])
-        )
-    }
+    figures = {}
+    for name, quantity in QUANTITIES.items():
+        sides = {measures[name]["treatment"], measures[name]["baseline"]} - {None}
+        if any(sides) or (sides and quantity.kind in ("share", "log ratio")):
+            figures[name] = _figure(name, measures[name], overall[name])
     if "score" in figures:
         difference = shown_difference(estimates)
         figures["score"]["change"] = numbers.points(difference.delta)
         figures["score"]["interval"] = numbers.interval(difference.low, difference.high)
-        figures["score"]["label"] += " (change corrected by people)" if difference.corrected else ""
+        if difference.corrected:
+            figures["score"]["label"] += " (change corrected by people)"
     if "cost_usd" in figures:
         figures["cost_usd"]["label"] = cost_label
     return figures
@@ -78,28 +76,39 @@ def times(ratio: Fraction) -> str:
 
 def _figure(name: str, measure: Measure[Fraction], overall: Estimate) -> Figure:
     quantity = QUANTITIES[name]
-    treatment, baseline = measure["treatment"], measure["baseline"]
+    label = quantity.label
+    treatment = measure["treatment"]
+    baseline = measure["baseline"]
     if measure["pairs"]:
-        treatment, baseline = measure["paired_treatment"], measure["paired_baseline"]
-    low, high, delta = (
-        None if value is None else Fraction(str(value))
-        for value in (overall.low, overall.high, overall.delta)
-    )
-    show = quantity.difference
-    between = numbers.MISSING if low is None or high is None else f"{show(low)} to {show(high)}"
+        treatment = measure["paired_treatment"]
+        baseline = measure["paired_baseline"]
+    delta, low, high = map(_exactly, (overall.delta, overall.low, overall.high))
+    total = ""
     if quantity.kind == "share":
+        delta = measure["delta"]
         between = numbers.interval(low, high)
     elif quantity.kind == "log ratio":
         between = numbers.change_interval(low, high)
+        total = _total(measure)
+    else:
+        between = f"{quantity.difference(low)} to {quantity.difference(high)}"
+        if low is None or high is None:
+            between = numbers.MISSING
+    if quantity.kind == "count":
+        label += " (mean of the middle tasks)"
     return {
-        "label": f"{quantity.label}{' (mean of the middle tasks)' * (quantity.kind == 'count')}",
+        "label": label,
         "treatment": _counted(name, measure["pairs"], treatment) or quantity.amount(treatment),
         "baseline": _counted(name, measure["pairs"], baseline) or quantity.amount(baseline),
-        "change": show(measure["delta"] if quantity.kind == "share" else delta),
+        "change": quantity.difference(delta),
         "interval": between,
-        "total": _total(measure) if quantity.kind == "log ratio" else "",
+        "total": total,
         "tasks": measure["pairs"],
     }
+
+
+def _exactly(value: float | None) -> Fraction | None:
+    return None if value is None else Fraction(str(value))
 
 
 def _counted(name: str, pairs: int, share: Fraction | None) -> str:
@@ -116,8 +125,6 @@ def _total(measure: Measure[Fraction]) -> str:
         return ""
     ratio = f"{times(treatment / baseline)} times"
     most = measure["largest"]
-    return (
-        ratio
-        if measure["pairs"] == 1 or most is None
-        else f"{ratio}; largest task {numbers.percent(most)}"
-    )
+    if measure["pairs"] == 1 or most is None:
+        return ratio
+    return f"{ratio}; largest task {numbers.percent(most)}"

@@ -57,8 +57,10 @@ def mark_answer(answer: str, evidence: Iterable[Evidence], prefix: str) -> Marke
     strays: list[_Span] = []
     for span in filter(None, (_in_source(item, text) for item in evidence)):
         place = _within(span, pieces)
-        spans += [place] if place else []
-        strays += [] if place else [span]
+        if place:
+            spans.append(place)
+        else:
+            strays.append(span)
     html = safe_html(answer, lambda start, piece: "".join(_marked(piece, start, spans, prefix)))
     places = {span.criterion: f"{prefix}-c{span.criterion}" for span in (*spans, *strays)}
     plain = "".join(_marked(text, 0, strays, prefix)) if strays else None
@@ -74,10 +76,10 @@ def safe_html(text: str, show: Show = lambda _, piece: escape(piece)) -> str:
 
 
 def _in_source(item: Evidence, answer: str) -> _Span | None:
-    start = item.position if item.position is not None else -1
+    start = item.position
     if not item.text.strip():
         return None
-    if start < 0 or not answer.startswith(item.text, start):
+    if start is None or start < 0 or not answer.startswith(item.text, start):
         start = answer.find(item.text)
     return None if start < 0 else _Span(start, start + len(item.text), item.criterion)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -172,11 +172,14 @@ def render(folder: Path, inputs: Inputs) -> Iterator[tuple[str, str]]:
             place = places[run.condition]
             up = "../" * place.count("/")
             partners = {name: up + other for name, other in places.items() if name != run.condition}
-            facts = _facts(inputs, statuses[run], run)
-            links = {"home": f"{up}{RunFolder.page}", "pair_place": up + path, "partners": partners}
-            yield place, of_run.render(shown=story, facts=facts, **links)
-        at = order.index(pair.task)
-        beside = {"previous": order[at - 1 : at], "next": order[at + 1 : at + 2]}
+            page = of_run.render(
+                shown=story,
+                facts=_facts(inputs, statuses[run], run),
+                home=f"{up}{RunFolder.page}",
+                pair_place=up + path,
+                partners=partners,
+            )
+            yield place, page
         page = of_pair.render(
             pair=pair,
             home=f"{home}{RunFolder.page}",
@@ -184,24 +187,32 @@ def render(folder: Path, inputs: Inputs) -> Iterator[tuple[str, str]]:
             timelines=timelines,
             beside={
                 word: home + pair_address(task, pair.trial)
-                for word, one in beside.items()
-                for task in one
+                for word, task in _neighbours(order, pair.task)
             },
         )
         yield path, page
 
 
+def _neighbours(order: Sequence[str], task: str) -> Iterator[tuple[str, str]]:
+    """The tasks before and after a task, with what their links are called."""
+    at = order.index(task)
+    if at > 0:
+        yield "previous", order[at - 1]
+    if at + 1 < len(order):
+        yield "next", order[at + 1]
+
+
 def _facts(inputs: Inputs, status: str, run: RunId) -> list[str]:
-    tables, facts = inputs.tables, [status]
+    """What is known of a run: its status, and its quantities; a count of 0 says nothing."""
+    facts = [status]
     for name, quantity in QUANTITIES.items():
-        value = quantity.of(tables, run)
-        if value or (value is not None and quantity.kind != "count"):
-            note = (
-                ", estimated"
-                if name == "cost_usd" and tables.records[run].outcome.cost_is_guess
-                else ""
-            )
-            facts.append(f"{quantity.label}: {quantity.amount(value)}{note}")
+        value = quantity.of(inputs.tables, run)
+        if value is None or (quantity.kind == "count" and not value):
+            continue
+        fact = f"{quantity.label}: {quantity.amount(value)}"
+        if name == "cost_usd" and inputs.tables.records[run].outcome.cost_is_guess:
+            fact += ", estimated"
+        facts.append(fact)
     return facts
 
 
@@ -219,15 +230,7 @@ def script_of_tables() -> dict[str, Markup]:
 
 def _outcome(pair: PairRow) -> str:
     delta = exact(pair["delta"])
-    return (
-        "no score"
-        if delta is None
-        else "better"
-        if delta > 0
-        else "worse"
-        if delta < 0
-        else "equal"
-    )
+    return "no score" if delta is None else sign(delta)
 
 
 def _discarded_because(inputs: Inputs, pair: PairRow) -> str:
