@@ -27,7 +27,7 @@ from lensbench.judging.trust.agreement import All, Coefficient, JudgePair
 from lensbench.judging.trust.belief import Belief
 from lensbench.judging.trust.bias import Differential, Mean
 from lensbench.judging.trust.blinding_check import BlindingCheck, Share
-from lensbench.results.page.data import Inputs, stem
+from lensbench.results.page.data import MOST_LOSSES, Inputs, stem
 from lensbench.results.page.judges import judges_view
 from lensbench.results.page.page import page_environment, read_inputs, render, write_page
 
@@ -403,7 +403,7 @@ def test_a_run_that_does_not_count_shows_why_and_no_answer(made: Make) -> None:
     assert "The rest follows" not in html
 
 
-def test_discards_are_counted_by_condition_and_worst_losses_come_first(
+def test_discards_are_counted_by_condition_and_losses_come_in_the_order_of_their_kinds(
     measured: Path, written: dict[str, str]
 ) -> None:
     data = json.loads((measured / "results.json").read_text())
@@ -415,8 +415,11 @@ def test_discards_are_counted_by_condition_and_worst_losses_come_first(
         float(value.replace("\u2212", "-"))
         for value in re.findall(r'<b class="worse">(\S+) points</b>', html)
     ]
-    deltas = sorted(100 * pair["delta"] for pair in _pairs(measured) if pair["delta"] < 0)
-    assert losses == pytest.approx(deltas[:5])
+    deltas = [100 * pair["delta"] for pair in data["losses"]["with"]["pairs"]]
+    assert losses == pytest.approx(deltas[:MOST_LOSSES])
+    assert sorted(deltas) == sorted(
+        100 * pair["delta"] for pair in _pairs(measured) if pair["delta"] < 0
+    )
     assert "→ <b>Missed</b>: States that step" in html
     gaps = [pair["task"] for pair in data["pairs"] if not pair["delta"]]
     assert f"so not in the charts: {', '.join(gaps)}." in text

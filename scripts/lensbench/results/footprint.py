@@ -99,12 +99,12 @@ def sample_of(runs: Sequence[RunId]) -> Sequence[RunId]:
     return runs[:: max(1, len(runs) // _SAMPLE)][:_SAMPLE]
 
 
-def transcript_lines(folder: Path, run: RunId) -> Iterator[str]:
-    """A transcript's lines, up to a limit; none when it is missing or damaged."""
+def transcript_lines(folder: Path, run: RunId, longest: int = _LONGEST) -> Iterator[str]:
+    """A transcript's lines, up to a limit of characters (-1: all); none when it is missing or damaged."""
     try:
         with gzip.open(
             run_files(folder, run).transcript, "rt", encoding="utf-8", errors="replace"
         ) as file:
-            yield from file.readlines(_LONGEST)
+            yield from file.readlines(longest)
     except (OSError, EOFError, zlib.error):
         return

@@ -10,6 +10,7 @@ from lensbench.core import numbers
 from lensbench.core.errors import printable
 from lensbench.core.system.places import template_environment
 from lensbench.core.tables import items
+from lensbench.results.lost_pairs import kinds_in_words
 from lensbench.results.page.judges import coefficient, coefficient_interval
 from lensbench.results.presented import FEWEST_TASKS, shown_difference
 from lensbench.runs.reasons import REASONS
@@ -70,6 +71,7 @@ FILTERS: Mapping[str, Callable[..., object]] = {
     "coefficient": coefficient,
     "shown": shown_difference,
     "coefficient_interval": coefficient_interval,
+    "kinds": kinds_in_words,
 }
 """Those of every page, Markdown and HTML."""
 

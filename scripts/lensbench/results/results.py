@@ -37,6 +37,7 @@ from lensbench.results.ablation import ablation
 from lensbench.results.footprint import footprint
 from lensbench.results.junit import junit
 from lensbench.results.ladder import ladder
+from lensbench.results.lost_pairs import losses
 from lensbench.results.markdown import render
 from lensbench.results.page.judges import judges_view
 from lensbench.results.page.page import read_inputs, write_page
@@ -350,6 +351,7 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
         "ablation": members,
         "ablation_says": of_members,
         "verdicts_on": {name: entry["gate"].verdict for name, entry in decisions.items()},
+        "losses": losses(folder, tables),
         "published": [pair._asdict() for pair in pairs],
         "published_delta": {name: mean_delta(pairs, name) for name in names},
         "by_hand": by_hand,

@@ -303,6 +303,61 @@ class Changes(TypedDict, Generic[N], total=False):
     """Treatment -> the test of the tasks that one side resolves."""
 
 
+LossKind = Literal["unopened", "cut", "failed", "large", "uncalled"]
+"""What may be so in the treatment's run of a lost pair (results/lost_pairs.py)."""
+
+
+class LostRun(TypedDict, Generic[N]):
+    """What a run of a lost pair shows. None is what it does not show."""
+
+    step: int | None
+    """The number of the step of its first call that the other run did not make in this place; None for no such call."""
+    call: str | None
+    """That call on one line; empty when it made no further call."""
+    unopened: list[str] | None
+    """Of the pair's files, those that no call read or named."""
+    results_tokens: int | None
+    """The tokens of all results of tools, estimated."""
+    share: N | None
+    """Their part of the largest request, a share of 1."""
+    largest: str | None
+    """The tool with the largest result; empty without calls."""
+    largest_tokens: int | None
+    """The tokens of that result, estimated."""
+    cut: list[str] | None
+    """The tools of results that the agent cut, one for each."""
+    failed: list[str] | None
+    """The tools of failed calls, one for each."""
+
+
+class LostPair(TypedDict, Generic[N]):
+    """A pair in which the treatment has the lower score. It describes the runs, and proves no cause."""
+
+    task: str
+    """The id of the task."""
+    trial: int
+    """From 1."""
+    delta: N
+    """A share of 1."""
+    files: list[str]
+    """Those that the criteria name on which the treatment did worse: by their proofs, or else in their text."""
+    baseline: LostRun[N]
+    """The baseline's run."""
+    treatment: LostRun[N]
+    """The treatment's run."""
+    kinds: dict[LossKind, bool | None]
+    """What is so in the treatment's run; None where it is not shown."""
+
+
+class Losses(TypedDict, Generic[N]):
+    """The lost pairs of a treatment."""
+
+    says: list[str]
+    """A line for each kind that occurs more than once."""
+    pairs: list[LostPair[N]]
+    """Those of the most frequent kind first; in each kind the greatest loss first."""
+
+
 Word = Literal["earns", "costs", "cannot tell"]
 """`earns`: leaving it out loses, or costs more. `costs`: leaving it out gains, or saves at answers no worse."""
 
@@ -353,6 +408,8 @@ class Results(BenchmarkFacts[N], Generic[N]):
     """What leaving out each member changes (results/ablation.py); empty without an ablation."""
     ablation_says: list[str]
     """What the ablation shows, one sentence each."""
+    losses: dict[str, Losses[N]]
+    """Treatment -> the pairs that it lost; without treatments that lost none."""
     published: list[dict[str, object]]
     """Pairs with the scores that others published."""
     published_delta: dict[str, N | None]

@@ -6,6 +6,7 @@ One parser handles the streams of all kinds of agents; unknown events are ignore
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,6 +21,7 @@ from lensbench.agents.adapters._events import (
     text,
     tool_uses,
 )
+from lensbench.core.preflight_results import BYTES_A_TOKEN
 
 Kind = Literal["says", "thinks", "call", "error", "end"]
 
@@ -36,12 +38,33 @@ class Step:
     got: str = ""
     failed: bool = False
     size: int = 0  # bytes of the result, where the stream says so
+    is_whole: bool = True
+    """`got` is what the model got: no display of it, no piece, and no output that may have been cut after it."""
+    is_cut: bool = False
+    """The model got a part of the result, or a note in its place."""
     at_s: float | None = None
     """Seconds since the first event with a time."""
+    request: int | None = None
+    """The tokens of the request that the model answered with this step, where the stream shows them."""
 
     @property
     def line(self) -> str:
         return f"{self.title} {' '.join(self.given.split())}"[:200]
+
+    @property
+    def result_tokens(self) -> float | None:
+        """The tokens of the result, estimated from its bytes; None where it is not shown what the model got."""
+        if not self.size and not self.is_whole:
+            return None
+        return (self.size or len(self.got.encode(errors="replace"))) / BYTES_A_TOKEN
+
+
+_CUT = re.compile(
+    r"exceeds maximum allowed tokens|Output too large \(|\[\d+ (?:lines|characters) truncated\]"
+)
+"""What Claude Code writes into a result that it cut."""
+_UNCUT = 10_000
+"""The bytes of a result that Codex gives its model whole. It shows all of a longer one, and cuts it for the model."""
 
 
 def read_timeline(lines: Iterable[str]) -> list[Step]:
@@ -50,13 +73,19 @@ def read_timeline(lines: Iterable[str]) -> list[Step]:
     entries: list[tuple[Hashable, str | None, Event]] = []
     begun: set[Hashable] = set()
     began: float | None = None
+    unfinished = 0  # the first step whose request has not shown its tokens yet
     for line in lines:
         event = read_event(line)
         if event is None:
             continue
         moment = _moment(event.get("timestamp"))
         began = moment if began is None else began
+        if event["type"] == "step_finish":
+            for step in steps[unfinished:]:
+                step.request = _of_step(mapping(mapping(event.get("part")).get("tokens")))
+            unfinished = len(steps)
         for key, step in _steps(event):
+            step.request = _of_message(event)
             step.at_s = (
                 round(moment - began, 1) if moment is not None and began is not None else None
             )
@@ -74,9 +103,13 @@ def read_timeline(lines: Iterable[str]) -> list[Step]:
                 entries.append((key, None, {"step": step}))
     uses = tool_uses(entries)
     for use in uses:
-        if use.result:
-            call, result = use.call["step"], use.result["step"]
-            call.got, call.failed, call.size = result.got, result.failed, result.size
+        call: Step = use.call["step"]
+        result: Step = use.result["step"] if use.result else Step("call", is_whole=False)
+        call.got = result.got
+        call.failed = result.failed
+        call.size = result.size
+        call.is_whole = result.is_whole
+        call.is_cut = result.is_cut
     kept = {id(use.call["step"]) for use in uses}
     return [step for step in steps if step.kind != "call" or id(step) in kept]
 
@@ -88,6 +121,26 @@ def own_calls(transcript: Iterable[str]) -> list[Step]:
         for step in read_timeline(transcript)
         if step.kind == "call" and not step.title.startswith("mcp__")
     ]
+
+
+def _of_message(event: Event) -> int | None:
+    """The tokens of the request behind a message of Claude Code; None where a sub-agent wrote it."""
+    usage = mapping(mapping(event.get("message")).get("usage"))
+    kinds = (
+        "input_tokens",
+        "cache_read_input_tokens",
+        "cache_creation_input_tokens",
+    )
+    if event.get("parent_tool_use_id"):
+        return None
+    return sum(number(usage.get(kind)) for kind in kinds) or None
+
+
+def _of_step(tokens: Event) -> int | None:
+    """The same of a step of opencode."""
+    cache = mapping(tokens.get("cache"))
+    counts = (tokens.get("input"), cache.get("read"), cache.get("write"))
+    return sum(map(number, counts)) or None
 
 
 def _add(steps: list[Step], step: Step, goes_on: bool) -> None:
@@ -121,15 +174,14 @@ def _steps(event: Event) -> Iterator[tuple[Hashable, Step]]:
             out = out or " ".join(
                 filter(None, [text(event.get("path")), f"{size} bytes" if size is not None else ""])
             )
-            step = Step("call", got=out, failed=is_bad, size=number(size))
+            step = Step("call", got=out, failed=is_bad, size=number(size), is_whole=False)
             yield _id(event.get("id", event.get("tool_id"))), step
         case "tool_use" if part:
             out = _shown(state.get("output") or state.get("error"))
-            is_bad = state.get("status") == "error"
-            yield (
-                _id(part.get("callID")),
-                Step("call", text(part.get("tool")), _shown(state.get("input")), out, is_bad),
-            )
+            step = Step("call", text(part.get("tool")), _shown(state.get("input")), out)
+            step.failed = state.get("status") == "error"
+            step.is_cut = mapping(state.get("metadata")).get("truncated") is True
+            yield _id(part.get("callID")), step
         case "tool_use":
             parameters = _shown(event.get("parameters"))
             yield _id(event.get("tool_id")), Step("call", text(event.get("tool_name")), parameters)
@@ -162,10 +214,18 @@ def _message(message: Event) -> Iterator[tuple[str, Step]]:
                 )
             case "tool_result":
                 output = _shown(block.get("content"))
-                yield (
-                    _id(block.get("tool_use_id")),
-                    Step("call", got=output, failed=block.get("is_error") is True),
-                )
+                step = Step("call", got=output, failed=block.get("is_error") is True)
+                step.is_cut = bool(_CUT.search(output))
+                yield _id(block.get("tool_use_id")), step
+
+
+_OF_CODEX = {
+    "command_execution": "command",
+    "file_change": "changes",
+    "web_search": "query",
+    "collab_tool_call": "prompt",
+}
+"""Codex's own calls -> the key of what was given."""
 
 
 def _item(item: Event, is_done: bool) -> Iterator[tuple[Hashable, Step]]:
@@ -176,14 +236,20 @@ def _item(item: Event, is_done: bool) -> Iterator[tuple[Hashable, Step]]:
         name = f"mcp__{text(item.get('server'))}__{text(item.get('tool'))}"
         output = _shown(item.get("error") or mapping(item.get("result")).get("content"))
         given = _shown(item.get("arguments"))
-        yield (_id(item.get("id")), name, given), Step("call", name, given, output, is_error)
-    elif kind == "command_execution":
+        yield (_id(item.get("id")), name, given), _of_codex(name, given, output, is_error)
+    elif kind in _OF_CODEX:
         output = text(item.get("aggregated_output"))
-        given = _shown(item.get("command"))
-        yield (_id(item.get("id")), given), Step("call", "shell", given, output, is_error)
+        given = _shown(item.get(_OF_CODEX[kind]))
+        name = "shell" if kind == "command_execution" else kind
+        yield (_id(item.get("id")), given), _of_codex(name, given, output, is_error)
     elif is_done and kind in ("agent_message", "reasoning", "error"):
         names: dict[str, Kind] = {"agent_message": "says", "reasoning": "thinks", "error": "error"}
         yield "", Step(names[kind], given=text(item.get("text")) or text(item.get("message")))
+
+
+def _of_codex(name: str, given: str, output: str, is_error: bool) -> Step:
+    is_whole = len(output.encode(errors="replace")) <= _UNCUT
+    return Step("call", name, given, output, is_error, is_whole=is_whole)
 
 
 def _end(event: Event) -> Step:

@@ -8,7 +8,6 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import NamedTuple, SupportsFloat
 
-from lensbench.core.numbers import exact
 from lensbench.core.records import RunId, trial_folder
 from lensbench.core.rows import DecisionRow, PairRow, ValidityRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
@@ -16,6 +15,7 @@ from lensbench.core.tables import items, run_of_pair
 from lensbench.core.tasks import Task
 from lensbench.results.charts import Dumbbell, ForestLine
 from lensbench.results.citations import CitedSource
+from lensbench.results.lost_pairs import kinds_in_words, lost_criteria
 from lensbench.results.presented import FEWEST_TASKS
 from lensbench.results.results_file import Results
 from lensbench.scores.differences import Comparison
@@ -23,8 +23,8 @@ from lensbench.scores.estimates_file import Compared
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.run_tables import Tables
 
-WORST = 5
-"""The number of regressions shown in full."""
+MOST_LOSSES = 10
+"""The number of losses shown in full."""
 
 
 class Inputs(NamedTuple):
@@ -111,38 +111,26 @@ class Loss(NamedTuple):
     """The criteria that the baseline met better: the text, its verdict and the treatment's."""
     files: Sequence[str]
     """What only the treatment cites."""
+    kinds: Sequence[str]
+    """What is so in the treatment's run."""
 
 
 def losses(inputs: Inputs, treatment: str) -> list[Loss]:
-    """The pairs with the greatest losses, the worst first."""
-    rows = [
-        pair
-        for pair in inputs.tables.pairs
-        if pair["treatment"] == treatment and (exact(pair["delta"]) or 0) < 0
-    ]
-    rows.sort(key=lambda pair: (exact(pair["delta"]) or 0, pair["task"], int(pair["trial"])))
-    return [
-        Loss(pair, _lost(inputs, run_of_pair(pair)), items(pair["only_treatment_files"]) or ())
-        for pair in rows[:WORST]
-    ]
-
-
-def _lost(inputs: Inputs, run: RunId) -> list[tuple[str, str, str]]:
-    base = run._replace(condition=inputs.tables.plan["baseline"])
-    texts = criteria_of(inputs, run.task)
-    return [
-        (
-            texts.get(int(before["criterion"])) or f"criterion {before['criterion']}",
-            before["verdict"],
-            after["verdict"],
-        )
-        for before, after in zip(
-            inputs.decisions.get(base, ()), inputs.decisions.get(run, ()), strict=False
-        )
-        if before["points"]
-        and after["points"]
-        and (exact(after["points"]) or 0) < (exact(before["points"]) or 0)
-    ]
+    """The first MOST_LOSSES lost pairs, in the order of results.json."""
+    if treatment not in inputs.results["losses"]:
+        return []
+    rows = {run_of_pair(pair): pair for pair in inputs.tables.pairs}
+    found = []
+    for lost in inputs.results["losses"][treatment]["pairs"][:MOST_LOSSES]:
+        run = RunId(lost["task"], treatment, lost["trial"])
+        texts = criteria_of(inputs, run.task)
+        verdicts = lost_criteria(inputs.decisions, run, inputs.tables.plan["baseline"])
+        criteria = []
+        for number, (before, after) in verdicts.items():
+            criteria.append((texts.get(number) or f"criterion {number}", before, after))
+        files = items(rows[run]["only_treatment_files"]) or ()
+        found.append(Loss(rows[run], criteria, files, kinds_in_words(lost)))
+    return found
 
 
 def criteria_of(inputs: Inputs, task: str) -> dict[int, str]:

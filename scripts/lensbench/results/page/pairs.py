@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup, escape
@@ -28,6 +30,7 @@ from lensbench.results.citations import CitedSource
 from lensbench.results.page.answers import Evidence, MarkedAnswer, mark_answer
 from lensbench.results.page.data import Inputs, criteria_of
 from lensbench.results.plain_verdict import drafts_decide
+from lensbench.results.results_file import LostPair, LostRun
 from lensbench.runs.timeline import Step, read_timeline
 
 if TYPE_CHECKING:
@@ -82,26 +85,26 @@ class PairPage(NamedTuple):
     """By condition: its answer against the baseline's; None where they are too long to be compared."""
     reference: Sequence[tuple[str, str]] = ()
     """The reference, as lines of a patch."""
+    lost: Mapping[str, Sequence[LostRow]] = MappingProxyType({})
+    """By condition that lost the pair: what the runs show."""
 
 
 def pair_page(folder: Path, inputs: Inputs, task: str, trial: int) -> PairPage:
     plan = inputs.tables.plan
     conditions = sorted(plan["conditions"], key=lambda name: name != plan["baseline"])
     runs = [RunId(task, condition, trial) for condition in conditions]
-    changes: Mapping[RunId, TestedChange | None] = {}
+    changes: dict[RunId, TestedChange | None] = {}
     reference: Sequence[tuple[str, str]] = ()
     if plan["tasks"][task].get("kind") == "change":
-        changes, reference = (
-            {run: change_of(folder, run) for run in runs},
-            reference_of(folder, task),
-        )
+        reference = reference_of(folder, task)
+        for run in runs:
+            changes[run] = change_of(folder, run)
     columns = [_column(folder, inputs, run, changes.get(run)) for run in runs]
     base, *others = columns
-    differences = {
-        other.condition: word_changes(base.text, other.text)
-        for other in others
-        if base.text and other.text
-    }
+    differences = {}
+    for other in others:
+        if base.text and other.text:
+            differences[other.condition] = word_changes(base.text, other.text)
     texts = criteria_of(inputs, task)
     numbers = sorted({*texts, *(number for column in columns for number in column.judged)})
     entry = inputs.tasks.get(task)
@@ -115,7 +118,87 @@ def pair_page(folder: Path, inputs: Inputs, task: str, trial: int) -> PairPage:
         columns,
         differences,
         reference,
+        _lost(inputs, task, trial),
     )
+
+
+def _lost(inputs: Inputs, task: str, trial: int) -> dict[str, Sequence[LostRow]]:
+    """What the runs show, by condition that lost the pair."""
+    rows: dict[str, Sequence[LostRow]] = {}
+    for condition, losses in inputs.results["losses"].items():
+        for lost in losses["pairs"]:
+            if (lost["task"], lost["trial"]) == (task, trial):
+                rows[condition] = lost_rows(lost)
+    return rows
+
+
+class LostRow(NamedTuple):
+    """What the two runs of a lost pair show of one thing, the baseline first."""
+
+    label: str
+    shown: tuple[str, str]
+    steps: tuple[int | None, int | None] = (None, None)
+    """The steps of the runs that it is about."""
+
+
+def lost_rows(lost: LostPair[float]) -> list[LostRow]:
+    """What stands on the page about a lost pair."""
+    before, after = lost["baseline"], lost["treatment"]
+
+    def row(label: str, show: Callable[[LostRun[float]], str]) -> LostRow:
+        return LostRow(label, (show(before), show(after)))
+
+    calls = row("The first call in which they differ", _call)
+    if (before["call"], after["call"]) == ("", ""):
+        calls = LostRow(calls.label, ("the same calls in both runs",) * 2)
+    rows = [calls._replace(steps=(before["step"], after["step"]))]
+    if lost["files"]:
+        names = ", ".join(lost["files"])
+        label = f"Not opened, of the files that the lost criteria name: {names}"
+        rows.append(row(label, lambda run: _listed(run["unopened"])))
+    return [
+        *rows,
+        row("Results of tools, estimated", _results),
+        row("The largest of them", _largest),
+        row("Results that were cut", lambda run: _listed(run["cut"])),
+        row("Calls that failed", lambda run: _listed(run["failed"])),
+    ]
+
+
+NOT_SHOWN = "not shown"
+
+
+def _call(run: LostRun[float]) -> str:
+    if run["call"] is None:
+        return NOT_SHOWN
+    return run["call"] or "no further call"
+
+
+def _listed(names: Sequence[str] | None) -> str:
+    """Each name once, with how often it occurs if that is more than once."""
+    if names is None:
+        return NOT_SHOWN
+    parts = []
+    for name, count in Counter(names).items():
+        parts.append(f"{name} ({count} times)" if count > 1 else name)
+    return ", ".join(parts) or "none"
+
+
+def _results(run: LostRun[float]) -> str:
+    if run["results_tokens"] is None:
+        return NOT_SHOWN
+    tokens = f"about {run['results_tokens']:,} tokens"
+    if run["share"] is None:
+        return f"{tokens}; their part of the context is not shown"
+    return f"{tokens}, {run['share']:.0%} of the context"
+
+
+def _largest(run: LostRun[float]) -> str:
+    if run["largest"] is None:
+        return NOT_SHOWN
+    if not run["largest"]:
+        return "none"
+    return f"{run['largest']}, about {run['largest_tokens']:,} tokens"
 
 
 def word_changes(before: str, after: str) -> Markup | None:
@@ -150,17 +233,19 @@ def _column(folder: Path, inputs: Inputs, run: RunId, change: TestedChange | Non
     if counts:
         text = read_answer(run_files(folder, run).answer)
         answer = mark_answer(text, filter(None, evidence.values()), f"answer-{run.condition}")
-    verdicts = {
-        int(row["criterion"]): Judged(
+    verdicts = {}
+    for row in decisions:
+        number = int(row["criterion"])
+        item = evidence[number]
+        is_voted = ";" in row["votes"] and not is_secret
+        verdicts[number] = Judged(
             row["verdict"],
             row["decided_by"],
-            row["votes"].split(";") if ";" in row["votes"] and not is_secret else (),
-            item.text if (item := evidence[int(row["criterion"])]) else "",
-            answer.places.get(int(row["criterion"]), "") if answer else "",
+            row["votes"].split(";") if is_voted else (),
+            item.text if item else "",
+            answer.places.get(number, "") if answer else "",
             "" if is_secret else _unmatched(inputs, run, row["criterion"]),
         )
-        for row in decisions
-    }
     return Column(
         run.condition,
         score["status"],
@@ -177,13 +262,11 @@ def _column(folder: Path, inputs: Inputs, run: RunId, change: TestedChange | Non
 
 def _unmatched(inputs: Inputs, run: RunId, criterion: str) -> str:
     """Why the mechanical judge gave Partial or Missed; empty otherwise."""
-    low = Verdict.PARTIAL, Verdict.MISSED
-    rows = (
-        row
-        for row in inputs.verdicts.get(run, ())
-        if (row["judge"], row["criterion"]) == (MECHANICAL, criterion)
-    )
-    return next((row["reason"] for row in rows if row["verdict"] in low), "")
+    for row in inputs.verdicts.get(run, ()):
+        is_low = row["verdict"] in (Verdict.PARTIAL, Verdict.MISSED)
+        if is_low and row["judge"] == MECHANICAL and row["criterion"] == criterion:
+            return row["reason"]
+    return ""
 
 
 def _evidence(inputs: Inputs, run: RunId, decision: DecisionRow) -> Evidence | None:
@@ -219,8 +302,9 @@ MOST_LINES = 2000
 def _lines(patch: bytes) -> list[tuple[str, str]]:
     lines = []
     for line in patch.decode(errors="replace").removesuffix("\n").split("\n")[:MOST_LINES]:
-        is_place = line.startswith(("diff ", "index ", "@@", "+++", "---"))
-        kind = "place" if is_place else {"+": "added", "-": "removed"}.get(line[:1], "")
+        kind = {"+": "added", "-": "removed"}.get(line[:1], "")
+        if line.startswith(("diff ", "index ", "@@", "+++", "---")):
+            kind = "place"
         lines.append((kind, line))
     return lines
 
