@@ -8,9 +8,9 @@ from typing import get_args
 
 import pytest
 from links import problems
-from navigation import LINK, with_toctrees
+from navigation import LINK, home_page, section_pages
 from pictures import PAGES, stamped
-from reference import pages, protocol, schema_page
+from reference import in_json, pages, protocol, schema_page
 from schemas import config_schema, record_schema, scenarios_schema, schemas, write_schemas
 from terms import link_pages, linked, terms
 
@@ -27,11 +27,24 @@ def test_every_document_is_in_a_part_of_the_navigation() -> None:
     there |= {f"../{file.stem}" for file in ROOT.glob("*.md")} | {"../examples/README"}
     assert there <= listed, "docs/index.md: add a link to each page"
     assert listed <= there
-    made = with_toctrees(
-        "# A\n\n## How-to\n\n- [B](b.md)\n- [C](../C.md)\n\n## Other\n\n- [D](x/d.md)\n"
+
+
+def test_each_heading_of_the_index_is_a_part_of_the_sidebar_that_folds() -> None:
+    index = (
+        "# A\n\nDoors.\n\n## How-to\n\n- [B](b.md)\n- [C](../C.md)\n\n## Other\n\n- [D](x/d.md)\n"
     )
-    assert ":caption: How-to\n\nB <b>\nC </C>\n```" in made
-    assert ":caption: Other\n\nD <x/d>\n```" in made
+    readme = (
+        "# lensbench\n\nSee [gate](docs/gate.md), ![a](docs/a.png).\n\n## Your own server\n\nNo.\n"
+    )
+    pages = section_pages(index)
+    assert pages["all-how-to"].startswith("# How-to\n\n- [B](b.md)\n- [C](../C.md)\n")
+    assert pages["all-how-to"].endswith("```{toctree}\n:hidden:\n\nB <b>\nC </C>\n```\n")
+    home = home_page(index, readme)
+    assert "Doors." in home
+    assert "See [gate](gate.md), ![a](a.png)." in home
+    assert "How-to <all-how-to>\nOther <all-other>\n```" in home
+    assert "- [B](b.md)" not in home
+    assert "No." not in home
 
 
 @pytest.mark.parametrize(
@@ -75,6 +88,43 @@ def test_a_key_of_a_schema_is_a_row() -> None:
 
 
 GLOSSARY = ROOT / "docs" / "glossary.md"
+
+
+def test_a_config_key_has_a_heading_a_type_a_default_and_an_example() -> None:
+    page = (ROOT / "docs" / "reference" / "config.md").read_text(encoding="utf-8")
+    entries = {
+        entry.partition("\n")[0]: entry
+        for entry in re.split(r"^### ", page, flags=re.MULTILINE)[1:]
+    }
+    assert len(entries) > 80
+    for name, entry in entries.items():
+        assert "*Type:* " in entry, name
+        assert "DATE" in name or re.search(r"^```(yaml|text)\n", entry, re.MULTILINE), (
+            f"tools/docs/examples.yaml: {name}"
+        )
+
+
+def test_every_key_of_a_file_has_a_meaning() -> None:
+    for name in ("json", "record"):
+        page = (ROOT / "docs" / "reference" / f"{name}.md").read_text(encoding="utf-8")
+        assert not re.findall(r"^\| .* \|  \|$", page, re.MULTILINE), name
+
+
+@pytest.mark.parametrize(
+    ("annotation", "shown"),
+    [
+        ("str | None", "string or null"),
+        ("Mapping[str, Sequence[float]]", "object of list of number"),
+        ("NotRequired[GateVerdict]", "GateVerdict; may be missing"),
+        ("Literal['a', 'b']", '`"a"`, `"b"`'),
+        ("tuple[float, ...]", "list of number"),
+        ("Measure[N]", "Measure"),
+    ],
+)
+def test_types_are_named_in_the_words_of_json(annotation: str, shown: str) -> None:
+    assert in_json(annotation) == shown
+
+
 ORDINARY = {
     "change",
     "removed",
@@ -98,7 +148,7 @@ ORDINARY = {
 
 
 def test_the_glossary_has_the_words_of_results() -> None:
-    terms = re.findall(r"^### (.+)$", GLOSSARY.read_text(), re.MULTILINE)
+    terms = re.findall(r"^## (.+)$", GLOSSARY.read_text(), re.MULTILINE)
     known = {term.lower() for term in terms}
     assert terms == sorted(terms, key=str.lower)
     text = re.sub(r"\{[{%#].*?[}%#]\}", "", (ROOT / "templates" / "results.md.j2").read_text())
@@ -112,7 +162,7 @@ def test_the_glossary_has_the_words_of_results() -> None:
 
 
 def test_a_word_of_the_glossary_has_two_sentences_and_an_example() -> None:
-    for entry in re.split(r"^### ", GLOSSARY.read_text(), flags=re.MULTILINE)[1:]:
+    for entry in re.split(r"^## ", GLOSSARY.read_text(), flags=re.MULTILINE)[1:]:
         term, *said = entry.split("\n\n")
         meaning, example = (" ".join(part.split()) for part in said if part.strip())
         assert len(re.findall(r"[.)](?= \[?[A-Z`]|$)", meaning)) >= 2, term

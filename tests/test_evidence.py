@@ -141,3 +141,13 @@ def test_the_twelve_tasks_of_the_gate_have_the_sentences_of_the_page(tmp_path: P
         folder = tmp_path / str(number)
         folder.mkdir()
         assert blocks[number] in verdict_on(folder, given)
+
+
+def test_the_example_of_reading_is_that_of_the_gate() -> None:
+    quoted = re.findall(
+        r"^ +>(.*)$", (DOCS / "reading.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    sentence, needed = re.split(r"(?= Needed:)", " ".join(" ".join(quoted).split()))
+    page = text_of("gate")
+    assert sentence in page
+    assert needed.strip() in page

@@ -58,22 +58,34 @@ NEEDS = tuple(name for name, quantity in QUANTITIES.items() if quantity.kind == 
 
 class ComparedRun(NamedTuple):
     name: str
+    """The name of the run in this comparison."""
     run_id: str
+    """Its run id."""
     agent: str
+    """The agent's kind."""
     models: str
+    """The models that answered, joined with commas."""
     judges: Sequence[str]
+    """The names of its judges."""
     first_start: str | None
+    """When its first run started, as UTC in ISO 8601."""
     tasks: int
+    """Number of its tasks."""
     trials: int
+    """Number of its trials."""
     scored: int
+    """Number of runs with a score."""
     planned: int
+    """Number of runs that were planned."""
 
 
 class ComparedTask(NamedTuple):
     """A task in all runs."""
 
     task: str
+    """Name of the task."""
     category: str
+    """Its category."""
     deltas: Mapping[str, float | None]
     """By run, means over its trials."""
     changes: Mapping[str, float]
@@ -84,6 +96,7 @@ class ComparedTreatment(NamedTuple):
     """A treatment of the reference."""
 
     name: str
+    """The treatment, as the reference calls it."""
     conditions: Mapping[str, str]
     """Run -> what the treatment is called there."""
     deltas: Mapping[str, Estimate]
@@ -96,9 +109,13 @@ class ComparedAdoption(NamedTuple):
     """In how many runs a treatment's tools were called, in a run and in the reference."""
 
     run: str
+    """The run that is compared."""
     treatment: str
+    """The treatment, as the reference calls it."""
     found: AdoptionDifference
+    """The difference of the two shares of runs, with its interval."""
     sentence: str
+    """The same in words."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +123,7 @@ class Change:
     """A quantity in a run against the same in the reference."""
 
     run: str
+    """The run that is compared."""
     treatment: str | None
     """The reference's name of the condition; None for the baseline."""
     quantity: str
@@ -113,6 +131,7 @@ class Change:
     before: float | None
     """The mean over the tasks that both runs have, in the reference; of NEEDS the geometric mean."""
     after: float | None
+    """The same mean in the run."""
     found: Estimate
     """Of after less before, task by task; of NEEDS a relative change."""
 
@@ -121,22 +140,35 @@ class ComparisonFile(TypedDict):
     """comparison.json."""
 
     lensbench: str
+    """Version of lensbench."""
     reference: str
+    """The run that the others are compared with."""
     alpha: float
+    """The error of the intervals, two-sided, a share of 1."""
     power: float
+    """The power of the detectable differences, a share of 1."""
     runs: Sequence[ComparedRun]
+    """The runs that are compared, the reference first."""
     tasks: Sequence[str]
+    """Names of the tasks that all runs have."""
     left_out: Sequence[LeftOut]
+    """Tasks that some run lacks, with the reason."""
     names: Mapping[str, Mapping[str, str]]
     """Run -> condition -> what readers call it."""
     unmatched: Sequence[str]
     """Treatments that only one side has, one sentence each."""
     notices: Sequence[Notice]
+    """What a reader should know before the numbers."""
     changed: Sequence[Setting]
+    """Settings that differ, with both values."""
     same: Sequence[str]
+    """Settings that are equal, in words."""
     treatments: Sequence[ComparedTreatment]
+    """The deltas of each treatment in each run."""
     changes: Sequence[Change]
+    """How each quantity changed."""
     adoption: Sequence[ComparedAdoption]
+    """How the use of the tools changed."""
 
 
 class Shared(NamedTuple):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gallery import add_gallery
 from links import problems
-from navigation import with_toctrees
+from navigation import home_page, section_pages
 from terms import link_pages
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +41,11 @@ def stage(source: Path) -> None:
             shutil.copy(ROOT / name, source / name)
     link_pages(source / "docs")
     index = source / "docs" / "index.md"
-    index.write_text(with_toctrees(index.read_text(encoding="utf-8") + GALLERY), encoding="utf-8")
+    listed = index.read_text(encoding="utf-8") + GALLERY
+    for name, text in section_pages(listed).items():
+        index.with_name(f"{name}.md").write_text(text, encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    index.write_text(home_page(listed, readme), encoding="utf-8")
     extra = source / "extra"
     extra.mkdir()
     (extra / "index.html").write_text(f"{REDIRECT}\n", encoding="utf-8")

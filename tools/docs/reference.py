@@ -25,7 +25,8 @@ from lensbench.__main__ import EXIT_CODES, HIDDEN, all_verbs
 from lensbench.core.system.places import PROTOCOL
 from lensbench.runs.reasons import REASONS
 
-ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "tests" / name) for name in ("", "support", "agents", "workflow")]
 FOLDER = ROOT / "docs" / "reference"
 ENGINE = ROOT / "scripts" / "lensbench"
@@ -38,7 +39,6 @@ JSON_FILES = {
 }
 """Files of a run folder and the modules with their types."""
 SCHEMAS = {
-    "config": ("Config keys", "The keys of `config.yaml` and `--config`."),
     "scenarios": (
         "Task sets",
         "The keys of a task set in YAML ([how to write one](../scenarios.md)).",
@@ -66,8 +66,10 @@ class Group(NamedTuple):
 
 def pages() -> dict[str, str]:
     """The text of each page of the reference, by its name without the suffix."""
-    made = {name: schema_page(*SCHEMAS[name], schemas()[f"{name}.schema.json"]) for name in SCHEMAS}
+    known = schemas()
+    made = {name: schema_page(*SCHEMAS[name], known[f"{name}.schema.json"]) for name in SCHEMAS}
     return made | {
+        "config": config_page(known["config.schema.json"]),
         "verbs": verbs_page(),
         "discards": discards_page(),
         "columns": columns_page(),
@@ -96,6 +98,76 @@ def schema_page(title: str, about: str, schema: dict[str, Any]) -> str:
         lines += ["", f"## {name}", "", part.get("description", "")]
         lines += ["", _keys(part, schema["$defs"]) if "properties" in part else _type(part)]
     return "\n".join(lines)
+
+
+SECTIONS = {
+    "Condition": "conditions.NAME",
+    "Override": "conditions.NAME.agent",
+    "PartOfTools": "conditions.NAME.tools",
+    "Price": "prices.MODEL",
+    "TokenPrices": "prices.MODEL.changes.DATE",
+    "ModelJudge": "judges",
+    "Ablation": "ablate",
+    "Pypi": "repository",
+    "Npm": "repository",
+    "Git": "repository",
+    "Folder": "repository",
+}
+"""Where a part of the config stands that is not called as its key; NAME, MODEL and DATE are yours."""
+UNREAD = ("conditions.NAME.errors", "prices.MODEL.changes")
+"""Examples that no test reads: they need a server of yours, or dates as keys."""
+
+
+def config_page(schema: dict[str, Any]) -> str:
+    """Every key with its meaning, type, default, an example, and an anchor of its own."""
+    examples = yaml.safe_load((HERE / "examples.yaml").read_text(encoding="utf-8"))
+    lines = [
+        "# Config keys",
+        "",
+        "What `config.yaml` and `--config` may have. Each key has an example to copy.",
+    ]
+    lines += ["", "## All keys at the top", ""]
+    lines += _entries(schema, "", schema["$defs"], examples)
+    for name, part in schema["$defs"].items():
+        prefix = SECTIONS.get(name, name.lower())
+        lines += [f"## {name}", "", f"`{prefix}`. {part.get('description', '')}".strip(), ""]
+        if prefix == "repository":  # as in a task set, with examples there
+            lines += [_keys(part, schema["$defs"]), ""]
+        else:
+            lines += _entries(part, f"{prefix}.", schema["$defs"], examples)
+    return "\n".join(lines)
+
+
+def _entries(
+    model: dict[str, Any], prefix: str, parts: dict[str, Any], examples: dict[str, str]
+) -> list[str]:
+    lines = []
+    for name, key in model["properties"].items():
+        path = f"{prefix}{name}"
+        part = parts.get(key.get("$ref", "").rpartition("/")[2], {})
+        default = _default(key)
+        said = "needed" if name in model.get("required", []) else f"default {default}"
+        if default in ("", "as below"):
+            said = said.removesuffix(f"default {default}") or "may be left out"
+        lines += [f"### {path}", "", key.get("description") or part.get("description", ""), ""]
+        lines += [f"*Type:* {_type(key)}; {said}.", ""]
+        if example := examples.get(path) or _example(path, key):
+            kind = "text" if path in UNREAD else "yaml"
+            lines += [f"```{kind}", example, "```", ""]
+    return lines
+
+
+def _example(path: str, key: dict[str, Any]) -> str:
+    """The default as it would stand in a config; "" where that says nothing."""
+    if "default" not in key or key["default"] in ("", [], {}, None) or "NAME" in path:
+        return ""
+    value: Any = key["default"]
+    for name in reversed(path.split(".")):
+        value = {name: value}
+    if path.startswith("agent."):
+        value["agent"] = {"kind": "claude-code", **value["agent"]}
+    shown: str = yaml.safe_dump(value, default_flow_style=None, sort_keys=False, width=200)
+    return shown.strip()
 
 
 def _keys(model: dict[str, Any], parts: dict[str, Any]) -> str:
@@ -141,8 +213,7 @@ def _type(key: dict[str, Any]) -> str:
         )
         return f"mapping to {_type(inner)}" if isinstance(inner, dict) else "mapping"
     bounds = " ".join(f"{sign} {key[name]}" for name, sign in BOUNDS.items() if name in key)
-    pattern = f"`{key['pattern']}`" if "pattern" in key else ""
-    return " ".join(part for part in (key.get("type", "anything"), bounds, pattern) if part)
+    return " ".join(part for part in (key.get("type", "anything"), bounds) if part)
 
 
 def verbs_page() -> str:
@@ -264,25 +335,79 @@ def files_page() -> str:
 
 def json_page() -> str:
     """The keys of the JSON files, with the docstrings of their types."""
-    lines = ["# Keys of the JSON files", "", "Each type with its keys; `X | None` may be `null`."]
+    lines = [
+        "# Keys of the JSON files",
+        "",
+        "Each type with its keys. Shares are between 0 and 1 (0.05 is 5 points), times in seconds, costs in dollars.",
+    ]
     for name, modules in JSON_FILES.items():
         lines += ["", f"## {name}"]
         for module in modules:
             for node in ast.parse(module.read_text(encoding="utf-8")).body:
-                is_shown = isinstance(node, ast.ClassDef) and not node.name.endswith("View")
+                is_shown = (
+                    isinstance(node, ast.ClassDef)
+                    and node.name not in INTERNAL
+                    and not node.name.endswith("View")
+                )
                 if is_shown and (
                     keys := [
-                        (f"`{key}`", f"`{kind}`", meaning) for key, kind, meaning in fields(node)
+                        (f"`{key}`", in_json(kind), " ".join(meaning.split()))
+                        for key, kind, meaning in fields(node)
                     ]
                 ):
                     base = "".join(
                         f" The keys of {ast.unparse(base)}, and:"
                         for base in node.bases
-                        if isinstance(base, ast.Name) and base.id != "TypedDict"
+                        if isinstance(base, ast.Name) and base.id not in ("TypedDict", "NamedTuple")
                     )
-                    lines += ["", f"**{node.name}**: {ast.get_docstring(node) or ''}{base}", ""]
+                    lines += ["", f"### {node.name}", "", f"{ast.get_docstring(node) or ''}{base}"]
+                    lines += [""]
                     lines += [table(("key", "type", "meaning"), *keys)]
     return "\n".join(lines)
+
+
+INTERNAL = {"Room", "Rooms", "StandardErrors", "Shared"}
+"""Types of the modules that no file has."""
+IN_JSON = {
+    "str": "string",
+    "int": "integer",
+    "float": "number",
+    "N": "number",
+    "bool": "true or false",
+    "None": "null",
+    "Any": "anything",
+}
+
+
+def in_json(annotation: str) -> str:
+    """A type of Python in JSON's words, such as `string or null` or `object of number`."""
+    return _in_json(ast.parse(annotation, mode="eval").body)
+
+
+def _in_json(node: ast.expr) -> str:
+    match node:
+        case ast.BinOp(left=left, right=right):
+            return f"{_in_json(left)} or {_in_json(right)}"
+        case ast.Constant(value=value):
+            return "null" if value is None else f"`{json.dumps(value)}`"
+        case ast.Name(id=name):
+            return IN_JSON.get(name, name)
+        case ast.Subscript(value=ast.Name(id=name), slice=inner):
+            return _subscript(name, inner)
+    return ast.unparse(node)
+
+
+def _subscript(name: str, inner: ast.expr) -> str:
+    parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+    if name == "Literal":
+        return ", ".join(_in_json(part) for part in parts)
+    if name in ("Mapping", "dict", "Counter"):
+        return f"object of {_in_json(parts[-1])}" if len(parts) == 2 else "object of integer"
+    if name in ("Sequence", "list", "tuple", "frozenset", "set"):
+        return f"list of {_in_json(parts[0])}"
+    if name == "NotRequired":
+        return f"{_in_json(parts[0])}; may be missing"
+    return _in_json(parts[0]) if name in ("ReadOnly", "Required") else name
 
 
 def sets_page() -> str:

@@ -101,6 +101,12 @@ def record_schema() -> Schema:
     record = with_config(ConfigDict(use_attribute_docstrings=True))(Record)
     schema = TypeAdapter(record).json_schema()
     del schema["$defs"]["Outcome"]["properties"]["answer"]  # it has its own file
+    known = classes()
+    for name, part in schema["$defs"].items():
+        inherited = key_meanings(known, name)
+        for key, value in part["properties"].items():
+            if key in inherited:
+                value.setdefault("description", inherited[key])
     return schema
 
 

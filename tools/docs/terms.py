@@ -33,7 +33,7 @@ APART = re.compile(
 
 def terms(glossary: str) -> list[str]:
     """The words that are linked, the longest first, so that a word inside a longer one is left alone."""
-    found = re.findall(r"^### (.+)$", glossary, re.MULTILINE)
+    found = re.findall(r"^## (.+)$", glossary, re.MULTILINE)
     return sorted((term for term in found if term not in EVERYDAY), key=len, reverse=True)
 
 

@@ -43,8 +43,11 @@ class Call:
     """The number of calls of a tool, and how many of them failed."""
 
     name: str
+    """The tool, as the agent names it."""
     count: int
+    """Number of calls."""
     errors: int = 0
+    """Number of calls that failed."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ class Tap:
     offered: tuple[str, ...] | None = None
     """The tools that it listed; None when the agent did not ask for them, or got no answer."""
     calls: tuple[TapCall, ...] = ()
+    """The calls that it answered, by tool."""
     has_failed: bool = False
     """It ended without having answered the agent's first request."""
 
@@ -88,12 +92,15 @@ class Outcome:
     resets_at: float | None = None
     """When the used-up window of the agent's plan resets, in seconds since 1970; 0 when unknown, None when none is."""
     agent_version: str | None = None
+    """Version of the agent's program; None when it is not shown."""
     models: tuple[str, ...] | None = None
     """Models that answered, by the names of the service."""
     servers: dict[str, str] | None = None
     """MCP server -> `connected`, `failed: <why>` or `pending`, as reported at the agent's start."""
     tools_offered: tuple[str, ...] | None = None
+    """Names of the tools that the model could call; None when they are not shown."""
     calls: tuple[Call, ...] | None = None
+    """Calls of tools by name; None when they are not shown."""
     files_read: tuple[str, ...] | None = None
     """Paths relative to the workspace."""
     tokens: dict[str, int] | None = None
@@ -107,11 +114,13 @@ class Outcome:
     tokens_subagents: dict[str, int] | None = None
     """The part of `tokens` that sub-agents used, at least."""
     cost_usd: float | None = None
+    """Cost of the attempt in US dollars; None when it is unknown."""
     cost_is_guess: bool = False
     """The cost is an estimate: by an agent that does not know the model's price, or from the tokens by `cost_basis`."""
     cost_basis: str = ""
     """The model and the price behind an estimate from tokens, with its source; empty for what the agent says."""
     turns: int | None = None
+    """Number of the model's turns; None when they are not shown."""
     gave_up: str = ""
     """The agent reached its own or the model's limit (turns, length, refusal): a failed answer, which counts."""
     ending: Ending = ""
@@ -217,13 +226,19 @@ class Attempt:
     number: int
     """From 1 in each start of Snakemake."""
     started_at: str
+    """When the agent started, as UTC in ISO 8601."""
     duration_s: float | None
     """Wall clock; None when it was not measured (imported runs)."""
     waited_s: float
+    """Seconds that it waited before, for its partner or for a service; not part of `duration_s`."""
     exit_code: int | None
+    """Exit code of the agent; None when it was not observed."""
     timed_out: bool
+    """Whether it was stopped after `agent.timeout_s` seconds."""
     reason: str = ""
+    """Why the attempt does not count, by the names of the discards; empty when it does."""
     detail: str = ""
+    """The same in words, with what was observed."""
     teardown: str = ""
     """Why the condition's teardown failed; the run counts nevertheless."""
 
@@ -238,18 +253,24 @@ class Record:
     """The measured facts about a run, without a decision whether it counts (that is `validity`)."""
 
     task: str
+    """Name of the task."""
     condition: str
+    """Name of the condition."""
     trial: int
+    """Number of the repetition, from 1."""
     source: str
     """`run`, or `imported` when only the report shows what happened."""
     attempt: Attempt
     outcome: Outcome = field(default_factory=Outcome)
     """The outcome without the answer, which has its own file."""
     answer_sha256: str = ""
+    """SHA-256 of the answer, as 64 hex digits."""
     answer_bytes: int = 0
+    """Length of the answer in bytes."""
     answer_cut: int = 0
     """Bytes of the answer that were dropped, because it was longer than a megabyte."""
     prompt_sha256: str = ""
+    """SHA-256 of the prompt that the agent got."""
     settings_sha256: str = ""
     """Hash of everything else that is the same for all runs: the agent's settings and the conditions."""
     agent_sha256: str = ""
@@ -257,16 +278,21 @@ class Record:
     workspace: str = ""
     """The path of the repository for the agent; paths in its answer start with it."""
     tree_before: str = ""
+    """Hash of the workspace's files before the agent started."""
     tree_after: str = ""
+    """The same after it ended; another value is `workspace_changed`."""
     patch_sha256: str = ""
     """Hash of the run's patch; empty for tasks that do not ask for a change."""
     revision: str = ""
+    """Revision of the repository, such as a commit."""
     server_calls: dict[str, int] | None = None
     """Calls in the MCP server's own log, by tool; None when it has no log."""
     arrived_at: str = ""
     """When the run arrived at the start gate."""
     opened_at: str = ""
+    """When the start gate let the run begin, as UTC in ISO 8601."""
     lensbench: str = ""
+    """Version of lensbench."""
     sandbox: str = ""
     """The sandbox of the agent, such as `bubblewrap 0.8.0`, or `none`; empty when it was not recorded."""
     network: str = ""
@@ -282,6 +308,7 @@ class Record:
     made_with: dict[str, Any] = field(default_factory=dict)
     """The settings of the `agent` and the `condition`; empty in imported runs."""
     schema: int = SCHEMA
+    """Version of this file's format."""
 
     @property
     def run(self) -> RunId:

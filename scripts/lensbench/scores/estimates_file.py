@@ -80,8 +80,11 @@ class LookFile(TypedDict):
     """looks/<number>.json: the result of a look, which opens the next wave or does not."""
 
     look: int
+    """Number of the look, from 1."""
     of: int
+    """How many looks are planned."""
     open: bool
+    """Whether the next wave is to be made."""
     treatments: Mapping[str, LookResult]
     """By the names of the comparisons."""
 
@@ -90,6 +93,7 @@ class EstimatesFile(TypedDict):
     """estimates.json."""
 
     alpha: float
+    """The error of the first interval, two-sided, a share of 1."""
     comparisons: Mapping[str, Compared]
     """Of every two conditions, by name."""
 
