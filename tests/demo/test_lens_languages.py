@@ -7,9 +7,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lensbench_demo.lens.index import Index
 from lensbench_tasks.parsers.code import read_code
 from lensbench_tasks.parsers.grammars import SOURCES
+from lensbench_tasks.survey import Survey
 from stock import write
 
 LANGUAGES = yaml.safe_load((Path(__file__).parent / "languages.yaml").read_text(encoding="utf-8"))
@@ -18,9 +18,9 @@ LANGUAGES = yaml.safe_load((Path(__file__).parent / "languages.yaml").read_text(
 @pytest.mark.parametrize("language", LANGUAGES["trees"])
 def test_imports_become_directed_edges_between_files(tmp_path: Path, language: str) -> None:
     shown = LANGUAGES["trees"][language]
-    index = Index.read(write(tmp_path, shown["files"]))
+    survey = Survey.read(write(tmp_path, shown["files"]))
     assert (
-        sorted([path, target] for path, targets in index.imports.items() for target in targets)
+        sorted([path, target] for path, targets in survey.imports.items() for target in targets)
         == shown["imports"]
     )
 

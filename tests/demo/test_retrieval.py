@@ -1,7 +1,6 @@
 """The agent without a language model, alone with its own tools."""
 
 import os
-import re
 import shutil
 from pathlib import Path
 
@@ -25,7 +24,7 @@ def test_an_answer_says_that_no_language_model_gave_it_and_ends_with_the_report(
     assert run.events[-1] == {"type": "end", "turns": calls + 1, "is_error": False}
 
 
-def test_questions_get_the_raising_line_the_constant_behind_a_value_importers_and_callers(
+def test_questions_get_the_raising_line_its_condition_a_value_importers_and_callers(
     ask: Ask, shop: Path
 ) -> None:
     answer = ask("Why does checkout raise `EmptyCartError`?", shop).answer
@@ -34,12 +33,11 @@ def test_questions_get_the_raising_line_the_constant_behind_a_value_importers_an
     assert '`raise EmptyCartError("nothing to pay for")`' in answer
     answer = ask("What is the default of max_items of a Cart?", shop).answer
     assert "max_items: int = DEFAULT_MAX_ITEMS" in answer
-    assert "DEFAULT_MAX_ITEMS = 40" in answer
-    assert "Items that a customer wants." not in ask("How many items may a cart have?", shop).answer
     answer = ask("What breaks when `checkout` in `src/shop/cart.py` is renamed?", shop).answer
     importers = "`src/shop/__init__.py`, `src/shop/cli.py`, `tests/test_cart.py`"
-    assert f"`src/shop/cart.py`, or another `cart`, is imported by 3 files: {importers}." in answer
-    assert "`src/shop/cli.py`: line 5 in `main`" in answer
+    assert f"`src/shop/cart.py` is imported by 3 files: {importers}." in answer
+    assert "`src/shop/cli.py:1`:\n  - 1: `from shop.cart import Cart`" in answer
+    assert "`src/shop/cli.py:5`, in `main`" in answer
 
 
 def test_a_search_for_importers_shows_what_lines_show(ask: Ask, shop: Path) -> None:
@@ -55,22 +53,18 @@ def test_a_search_for_importers_shows_what_lines_show(ask: Ask, shop: Path) -> N
         },
     )
     run = ask("Which files import `src/shop/cart.py`?", shop)
-    (line,) = [line for line in run.answer.splitlines() if "or another `cart`" in line]
-    assert "src/shop/web/page.py" in line  # of a file of the same name, which no line tells apart
+    (line,) = [line for line in run.answer.splitlines() if "is imported by" in line]
+    assert "`src/shop/web/page.py`" in line  # of a file of the same name, which no line tells apart
     assert "src/shop/split.py" not in line  # the name stands on a line of its own
-    assert not {"src/shop/other.py", "tests/test_web.py"} & set(re.findall(r"`([^`]+)`", line))
-    searched = [call for call in run.inputs("Grep") if "glob" in call]
-    assert searched[0]["glob"] == "**/*{.py,.pyi}"
-    assert re.search(searched[0]["pattern"], "from shop.cart import Cart")
+    assert "CHANGES.md" not in line
+    assert run.inputs("Grep")[-1] == {"pattern": "cart"}
 
 
-def test_the_name_of_a_file_is_no_subject_beside_others(ask: Ask, shop: Path) -> None:
+def test_lines_are_counted_as_git_and_editors_count_them(ask: Ask, shop: Path) -> None:
     cli = shop / "src" / "shop" / "cli.py"
     cli.write_text(f"# pages\f\u2028end\n{cli.read_text(encoding='utf-8')}", encoding="utf-8")
     answer = ask("`src/shop/cart.py` shall be split. Who calls its `checkout`?", shop).answer
-    assert "`checkout` is used in:" in answer
-    assert "`src/shop/cli.py`: line 6 in `main`" in answer  # lines as git and editors count them
-    assert "`cart` is used in:" not in answer
+    assert "  - 6: `Cart().checkout()`" in answer
 
 
 def test_a_long_message_in_quotes_is_searched_as_it_is(ask: Ask, shop: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from lensbench.core.errors import UserError
 
 MAX_ARGUMENT_CHARS = 1_000
+MAX_ARGUMENTS = 20
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,12 @@ class CallLog:
 
 
 def _shortened(arguments: Any) -> Any:
-    """The arguments with long strings cut, so that one call cannot fill the disk."""
+    """The arguments with long values cut, so that one call cannot fill the disk."""
     if not isinstance(arguments, dict):
         return {}
-    whole = {str(name)[:100]: value for name, value in list(arguments.items())[:20]}
-    return {
-        name: value
-        if len(json.dumps(value)) <= MAX_ARGUMENT_CHARS
-        else json.dumps(value)[:MAX_ARGUMENT_CHARS]
-        for name, value in whole.items()
-    }
+    shortened = {}
+    for name, value in list(arguments.items())[:MAX_ARGUMENTS]:
+        text = json.dumps(value)
+        is_short = len(text) <= MAX_ARGUMENT_CHARS
+        shortened[str(name)[:100]] = value if is_short else text[:MAX_ARGUMENT_CHARS]
+    return shortened

@@ -1,43 +1,83 @@
-"""The map of the folder: clusters and their dependencies, the files of one folder, the neighbours of one file."""
+"""The map of the folder: groups of files and their imports, the files of one folder, the neighbours of one file."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from typing import Any
 
 from lensbench.core.errors import UserError
-from lensbench_demo.lens.index import Index
-from lensbench_demo.lens.output import MAX_CHARS, Answer, fit, render
-from lensbench_demo.lens.scope import Scope
-from lensbench_tasks.parsers.code import Definition
+from lensbench_tasks.survey import Survey
 
+Answer = dict[str, Any]
+"""The content of an answer, as JSON has it."""
+MAX_CHARS = 20_000
+MAX_ITEMS = 2_000  # more never fit
 CLUSTER_SEGMENTS = 2
-SYMBOLS_PER_FILE = (30, 10, 4)  # the largest with which the whole folder fits is used
-MAX_DETAILED = 200  # a folder with more files or edges cannot fit whole
+SYMBOLS_PER_FILE = 10
+HUB_IMPORTERS = 5
 
 
-def clusters(index: Index, scope: Scope) -> str:
+def render(answer: Mapping[str, Any]) -> str:
+    """The answer as JSON with an indent of two."""
+    return json.dumps(answer, indent=2, ensure_ascii=False)
+
+
+def fit(build: Callable[[int], Answer], sizes: Mapping[str, int]) -> str:
+    """The answer with its lists cut to fit into 20,000 characters.
+
+    `build(n)` returns the answer with the first n items of each list; `sizes` is the full length of each list.
+    When lists were cut, `omitted` is the number of items omitted per list.
+    """
+    length = min(max(sizes.values(), default=0), MAX_ITEMS)
+    while True:
+        answer = build(length)
+        omitted = {name: size - length for name, size in sizes.items() if size > length}
+        if omitted:
+            answer["omitted"] = omitted
+        text = render(answer)
+        if len(text) <= MAX_CHARS or not length:
+            return text
+        length = length * 9 // 10
+
+
+def is_inside(path: str, folder: str) -> bool:
+    """True if the path is below the folder, "" for the root."""
+    return not folder or path.startswith(f"{folder}/")
+
+
+def is_hub(survey: Survey, path: str) -> bool:
+    """True if at least five files import this one."""
+    return len(survey.importers.get(path, ())) >= HUB_IMPORTERS
+
+
+def hub_scores(survey: Survey) -> dict[str, float]:
+    """File -> the number of its importers, divided by that of the most imported file; 0 to 1."""
+    counts = {path: len(survey.importers.get(path, ())) for path in survey.texts}
+    most = max(counts.values(), default=0) or 1
+    return {path: round(count / most, 4) for path, count in counts.items()}
+
+
+def clusters(survey: Survey, folder: str) -> str:
     """The answer of lens_graph without `dir`: groups of files, and how often each group imports from each other one.
 
-    A group is named by its first two path segments (below the scope); a file above that level is its own group.
+    A group is named by its first two path segments below the folder; a file above that level is its own group.
     """
-    depth = CLUSTER_SEGMENTS + (scope.folder.count("/") + 1 if scope.folder else 0)
-    key = {path: "/".join(path.split("/")[:depth]) for path in index.texts if scope.holds(path)}
-    sizes = Counter(key.values())
-    weights = Counter(
-        (key[path], key[target])
-        for path, targets in index.imports.items()
-        for target in targets
-        if path in key and target in key and key[path] != key[target]
-    )
-    groups = [
-        {"key": name, "fileCount": n}
-        for name, n in sorted(sizes.items(), key=lambda item: (-item[1], item[0]))
-    ]
-    heaviest = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
+    depth = CLUSTER_SEGMENTS + len(list(filter(None, folder.split("/"))))
+    key = {
+        path: "/".join(path.split("/")[:depth]) for path in survey.texts if is_inside(path, folder)
+    }
+    weights: Counter[tuple[str, str]] = Counter()
+    for path, targets in survey.imports.items():
+        for target in targets:
+            if path in key and target in key and key[path] != key[target]:
+                weights[key[path], key[target]] += 1
+    groups = [{"key": name, "fileCount": count} for name, count in _ordered(Counter(key.values()))]
     edges = [
         {"source": source, "target": target, "weight": weight}
-        for (source, target), weight in heaviest
+        for (source, target), weight in _ordered(weights)
     ]
     return fit(
         lambda length: {"clusters": groups[:length], "edges": edges[:length]},
@@ -45,85 +85,79 @@ def clusters(index: Index, scope: Scope) -> str:
     )
 
 
-def folder(index: Index, scope: Scope) -> str:
+def _ordered(counts: Counter[Any]) -> list[tuple[Any, int]]:
+    """The counts, the largest first, equal ones by name."""
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def files(survey: Survey, folder: str) -> str:
     """The answer of lens_graph with `dir`: its files, hubs first, and the import edges touching them.
 
     Raises UserError if no indexed file is below the folder.
     """
-    paths = sorted(
-        filter(scope.holds, index.texts), key=lambda path: (-index.hub_score(path), path)
-    )
+    hubs = hub_scores(survey)
+    paths = [path for path in survey.texts if is_inside(path, folder)]
     if not paths:
         raise UserError(
-            f"no indexed file is below {scope.folder!r}. Call lens_graph without dir to see the folders."
+            f"no indexed file is below {folder!r}. Call lens_graph without dir to see the folders."
         )
-    inside = set(paths)
-    edges = [
-        {"source": path, "target": target}
-        for path, targets in sorted(index.imports.items())
-        for target in targets
-        if path in inside or target in inside
-    ]
+    paths.sort(key=lambda path: (-hubs[path], path))
+    edges = []
+    for path, targets in sorted(survey.imports.items()):
+        for target in targets:
+            if is_inside(path, folder) or is_inside(target, folder):
+                edges.append({"source": path, "target": target})
 
-    def build(length: int, symbols: int = SYMBOLS_PER_FILE[-1]) -> Answer:
-        files = [_file(index, path, symbols) for path in paths[:length]]
-        return {"files": files, "edges": edges[:length]}
+    def build(length: int) -> Answer:
+        shown = [_file(survey, path, hubs[path], SYMBOLS_PER_FILE) for path in paths[:length]]
+        return {"files": shown, "edges": edges[:length]}
 
-    if max(len(paths), len(edges)) <= MAX_DETAILED:
-        for symbols in SYMBOLS_PER_FILE:
-            whole = render(build(MAX_DETAILED, symbols))
-            if len(whole) <= MAX_CHARS:
-                return whole
     return fit(build, {"files": len(paths), "edges": len(edges)})
 
 
-def neighbors(index: Index, path: str) -> str:
+def neighbors(survey: Survey, path: str) -> str:
     """The answer of lens_graph_neighbors: one file, what it imports, and what imports it.
 
     Raises UserError if the file is not indexed.
     """
-    if path not in index.texts:
-        raise UserError(_unknown_file(index, path))
-    imports = index.imports[path]
-    importers = index.importers.get(path, [])
+    if path not in survey.texts:
+        near = get_close_matches(path, survey.texts, n=3)
+        hint = f"Did you mean {', '.join(near)}?" if near else "Use lens_grep to find the path."
+        raise UserError(f"{path[:200]!r} is not in the index. {hint}")
+    imports = survey.imports[path]
+    importers = survey.importers.get(path, [])
+    hub = hub_scores(survey)[path]
 
     def build(length: int) -> Answer:
         return {
-            "file": _file(index, path, length),
+            "file": _file(survey, path, hub, length),
             "imports": imports[:length],
             "importers": importers[:length],
         }
 
     sizes = {"imports": len(imports), "importers": len(importers)}
-    return fit(build, sizes | {"symbols": len(_visible(index, path))})
+    return fit(build, {**sizes, "symbols": len(_symbols(survey, path))})
 
 
-def _file(index: Index, path: str, length: int) -> Answer:
+def _file(survey: Survey, path: str, hub: float, length: int) -> Answer:
     """One file of an answer, with at most `length` symbols."""
-    symbols = _visible(index, path)
+    symbols = _symbols(survey, path)
     answer: Answer = {
         "path": path,
-        "language": index.languages[path],
-        "symbols": [
-            {"name": one.shown, "kind": one.kind, "line": one.line} for one in symbols[:length]
-        ],
-        "hubScore": index.hub_score(path),
-        "isHub": index.is_hub(path),
+        "language": survey.languages[path],
+        "symbols": symbols[:length],
+        "hubScore": hub,
+        "isHub": is_hub(survey, path),
     }
     if len(symbols) > length:
         answer["symbolsOmitted"] = len(symbols) - length
     return answer
 
 
-def _visible(index: Index, path: str) -> list[Definition]:
+def _symbols(survey: Survey, path: str) -> list[Answer]:
     """The symbols that are not local to a function."""
-    return [one for one in index.codes[path].definitions if not one.local]
-
-
-def _unknown_file(index: Index, path: str) -> str:
-    """The message for a file that is not indexed, with similar paths."""
-    name = path.rsplit("/", 1)[-1]
-    same = sorted(other for other in index.texts if other.rsplit("/", 1)[-1] == name)
-    near = (same or get_close_matches(path, index.texts, n=3))[:3]
-    hint = f"Did you mean {', '.join(near)}?" if near else "Use lens_grep to find the path."
-    return f"{path[:200]!r} is not in the index. {hint}"
+    return [
+        {"name": one.shown, "kind": one.kind, "line": one.line}
+        for one in survey.codes[path].definitions
+        if not one.local
+    ]

@@ -8,10 +8,8 @@ from pathlib import Path
 
 from lensbench.core.errors import UserError
 from lensbench_demo.lens import graph
-from lensbench_demo.lens.grep import grep
-from lensbench_demo.lens.index import Index
-from lensbench_demo.lens.output import render
-from lensbench_demo.lens.scope import Scope, relative, scope_of
+from lensbench_demo.lens.search import grep
+from lensbench_tasks.survey import Survey
 
 
 class Service:
@@ -22,63 +20,91 @@ class Service:
         if not root.is_dir():
             raise UserError(f"--root {root} is not a folder. Give the folder to serve.")
         self.root = root.resolve()
-        self._index: Index | None = None
+        self._survey: Survey | None = None
         self._lock = threading.Lock()
 
     def warm_up(self) -> None:
         """Starts indexing in the background; calls wait for it. A failure is reported by the call that needs the
         index."""
-        threading.Thread(target=self._warm_up, name="lens-index", daemon=True).start()
+
+        def read() -> None:
+            with self._lock:
+                self._ready()
+
+        threading.Thread(target=read, name="lens-index", daemon=True).start()
 
     def grep(self, repo_path: str | None, query: str, limit: int) -> str:
         """The answer of lens_grep. Raises UserError for invalid arguments."""
         with self._lock:
-            scope = scope_of(self.root, repo_path)
-            return grep(self._ready(), scope, query, limit)
+            folder = self._folder(repo_path)
+            return grep(self._ready(), folder, query, limit)
 
-    def graph(self, repo_path: str | None, folder: str | None) -> str:
+    def graph(self, repo_path: str | None, name: str | None) -> str:
         """The answer of lens_graph. Raises UserError for invalid arguments."""
         with self._lock:
-            scope = scope_of(self.root, repo_path)
-            if folder is None:
-                return graph.clusters(self._ready(), scope)
-            return graph.folder(self._ready(), Scope(self._path(scope, folder)))
+            folder = self._folder(repo_path)
+            if name is None:
+                return graph.clusters(self._ready(), folder)
+            return graph.files(self._ready(), self._path(folder, name))
 
-    def neighbors(self, repo_path: str | None, path: str) -> str:
+    def neighbors(self, repo_path: str | None, name: str) -> str:
         """The answer of lens_graph_neighbors. Raises UserError for invalid arguments."""
         with self._lock:
-            scope = scope_of(self.root, repo_path)
-            return graph.neighbors(self._ready(), self._path(scope, path))
+            path = self._path(self._folder(repo_path), name)
+            return graph.neighbors(self._ready(), path)
 
     def reindex(self, repo_path: str | None, force: bool) -> str:
         """The answer of lens_reindex: files scanned, milliseconds, and whether nothing had changed."""
         with self._lock:
-            scope_of(self.root, repo_path)
+            self._folder(repo_path)
             start = time.monotonic()
-            before = self._index
+            before = self._survey
             if force or before is None or not before.is_current:
-                self._index = Index.read(self.root)
-            return render(
+                self._survey = Survey.read(self.root)
+            return graph.render(
                 {
                     "files_scanned": len(self._ready().listed),
                     "duration_ms": round(1000 * (time.monotonic() - start)),
-                    "skipped": self._index is before,
+                    "skipped": self._survey is before,
                 }
             )
 
-    def _path(self, scope: Scope, name: str) -> str:
-        """A path relative to the root, from one that is relative to the root or to the scope."""
-        path = relative(self.root, name)
-        if scope.folder and not scope.holds(path):
-            path = relative(self.root, str(self.root / scope.folder / name))
-        return path
+    def _folder(self, repo_path: str | None) -> str:
+        """The folder that a call is about, relative to the root; "" for the root, and where it is omitted.
 
-    def _warm_up(self) -> None:
-        with self._lock:
-            _ = self._ready().lower, self._ready().symbol_names
+        Raises UserError if it is outside the root or not a folder.
+        """
+        folder = self._relative(repo_path or "")
+        if not (self.root / folder).is_dir():
+            raise UserError(
+                f"repoPath {(repo_path or '')[:200]!r} is not a folder. Omit it to search all of {self.root}."
+            )
+        return folder
 
-    def _ready(self) -> Index:
+    def _path(self, folder: str, name: str) -> str:
+        """A path relative to the root, from one that is relative to the root or to the folder."""
+        path = self._relative(name)
+        if graph.is_inside(path, folder):
+            return path
+        return self._relative(f"{folder}/{name}")
+
+    def _relative(self, name: str) -> str:
+        """An agent's path (absolute, relative to the root, with `./`) made relative to the root; "" is the root.
+
+        Raises UserError if it is outside the root, also through a symlink.
+        """
+        try:
+            real = (self.root / name).resolve()
+        except (OSError, ValueError, RuntimeError) as error:
+            raise UserError(f"{name[:200]!r} is not a valid path: {error}.") from None
+        if not real.is_relative_to(self.root):
+            raise UserError(
+                f"{name[:200]!r} is outside the folder that this server serves, {self.root}. Give a path inside it."
+            )
+        return "" if real == self.root else real.relative_to(self.root).as_posix()
+
+    def _ready(self) -> Survey:
         """The index, made now if necessary."""
-        if self._index is None:
-            self._index = Index.read(self.root)
-        return self._index
+        if self._survey is None:
+            self._survey = Survey.read(self.root)
+        return self._survey

@@ -17,7 +17,7 @@ from lensbench_demo.offline.agent import answer_prompt
 from lensbench_demo.offline.toolbox import OWN_TOOLS, Toolbox, print_event
 from lensbench_demo.offline.workspace import Workspace
 
-VERSION = "3"
+VERSION = "4"
 
 
 def main() -> int:
@@ -40,7 +40,7 @@ def main() -> int:
     entries = {name: read_entry(entry) for name, entry in config.items()}
     workspace = Workspace(options.workspace)
     with Servers(entries, workspace.root, options.mcp_start_s) as servers:
-        toolbox = Toolbox(workspace, servers, print_event, options.max_turns, options.without_tool)
+        toolbox = Toolbox(workspace, servers, options.max_turns, options.without_tool)
         print_event(_start_event(workspace, servers, toolbox))
         text = answer_prompt(prompt, toolbox, options.seed)
         print_event({"type": "answer", "text": text})

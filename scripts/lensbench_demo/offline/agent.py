@@ -1,315 +1,194 @@
-"""The agent's search: terms, files, passages, then the definitions that the passages refer to."""
+"""The agent's work: it searches for the words of a question, calls each tool that only reads, and quotes lines."""
 
 from __future__ import annotations
 
-import builtins
-import keyword
+import json
+import math
 import re
-from collections import defaultdict
+import zlib
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import PurePath
+from pathlib import PurePosixPath
 
 from lensbench.agents.mcp import tools as mcp_tools
-from lensbench_demo.offline.answer import (
-    AnswerParts,
-    DefinitionPlace,
-    Importers,
-    Uses,
-    write_answer,
-)
-from lensbench_demo.offline.outline import outline
-from lensbench_demo.offline.passages import COMMENT, GUARD, Passage, choose
-from lensbench_demo.offline.ranking import idf, prior, rank, term_weights
-from lensbench_demo.offline.references import definitions, import_search
-from lensbench_demo.offline.suggestions import dependents, queries, suggestions
+from lensbench.agents.mcp.tools import OfferedTool
+from lensbench_demo.offline.answer import Passage, write_answer
 from lensbench_demo.offline.toolbox import Toolbox
+from lensbench_demo.offline.workspace import pattern_of
 from lensbench_tasks.question import Question, Term, read_question
 
-READ_ALONE, READ_GUIDED = 6, 5
-"""Files to read: found by own searches, or named by a search tool that is trusted to name the right ones."""
-SEARCHED, CANDIDATES, GUIDED_TERMS = 10, 12, 5
-OVERVIEW_WORTH, NEIGHBOUR_WORTH = 0.1, 0.15
-"""Of what a tool says about files beside those that were searched for."""
-PASSAGES, FOLLOWED, NEIGHBOURS = 9, 4, 2
-COMMON = 3
-"""Names with more definitions than this are ambiguous and ignored."""
-LANGUAGE_NAMES = frozenset(
-    [
-        *dir(builtins),
-        *keyword.kwlist,
-        *dir(str),
-        *dir(dict),
-        "super",
-        "function",
-        "return",
-        "switch",
-    ]
-)
-READABLE = 0.12
-"""Files below this part of the best file's score are not read."""
-CALLED = re.compile(
-    r"(?:(?<![\w.])|\bself\.|\bcls\.)([A-Za-z_]\w{3,})\s*\(|\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b|\b(_?[A-Z][a-z0-9]+[A-Z]\w+)\b"
-)
-ATTRIBUTE = re.compile(r"\b(?:self|cls)\.(\w{4,})\b")
-CONSTANT_NAME = re.compile(r"\b(_?[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b")
-CONSTANT_VALUE = re.compile(r"=\s*(_?[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b")
-"""A value that is set elsewhere."""
+SEARCHED = 12
+"""Terms that are searched for."""
+READ, TOLD = 8, 2
+"""Files to read: found by own searches, and named by tools."""
+PASSAGES, PER_FILE = 10, 4
+NAMED = 2.0
+"""What a passage counts in a definition whose name the question spells out."""
+ASIDE = 0.4
+"""What tests and documentation count."""
+REPEATED = 0.7
+"""What a term counts again after a passage with it."""
+IMPORTERS = re.compile(r"(?i)importer|dependent|imported_?by|used_?by")
 
-
-@dataclass(frozen=True)
-class _Lead:
-    """Where to read, what each term is worth there, and who depends on the files that a tool was asked about."""
-
-    ranked: tuple[tuple[str, float], ...]
-    weights: Mapping[Term, float]
-    dependents: Mapping[str, Sequence[str]]
+Lines = dict[str, list[int]]
+"""File -> lines, from 1."""
 
 
 def answer_prompt(prompt: str, toolbox: Toolbox, seed: int) -> str:
     """The answer to `prompt`: the same bytes for the same prompt, workspace, tools and seed."""
     question = read_question(prompt)
     files = toolbox.glob()
-    lead = _guided(question, toolbox, files) or _alone(question, toolbox, files, seed)
-    passages = _passages(question, toolbox, lead)
-    _try_servers(toolbox, files)
-    findings = AnswerParts(
-        passages=tuple(passages),
-        followed=_follow(question, toolbox, files, passages),
-        uses=_uses(question, toolbox, files, passages),
-        importers=_importers(question, toolbox, files, passages, lead),
-    )
-    return write_answer(findings, toolbox)
-
-
-def _alone(question: Question, toolbox: Toolbox, files: Sequence[str], seed: int) -> _Lead:
     hits = {}
     for term in question.terms[:SEARCHED]:
-        places = toolbox.grep(term, files)
-        if (
-            not places and term.whole
-        ):  # it may be written in another case, or as part of a longer name
-            term = replace(
-                term, whole=False, variants=tuple(variant.lower() for variant in term.variants)
-            )
-            places = toolbox.grep(term, files)
-        hits[term] = places
-    ranking = rank(toolbox.workspace, question, hits, len(files), seed)
-    return _Lead(tuple(ranking[:READ_ALONE]), term_weights(hits, len(files)), {})
+        hits[term] = toolbox.grep(term.variants, pattern_of(term))
+    weights = {term: term.weight * _rarity(len(hits[term]), len(files)) for term in hits}
+    ranked = _ranked(hits, weights, toolbox, seed)
+    subjects = _named_files(question, files)
+    results = _ask_tools(question, toolbox, [*subjects, *ranked, *files][:1])
+    told = [path for text in results for path in toolbox.workspace.named_in(text)]
+    reading = list(dict.fromkeys([*ranked[:READ], *told[:TOLD]]))
+    passages = _passages(question, toolbox, reading, hits, weights)
+    importers = {}
+    if question.impact:
+        for path in subjects:
+            importers[path] = _told_importers(results, path, toolbox) or _importing(path, toolbox)
+    return write_answer(passages, importers, toolbox)
 
 
-def _guided(question: Question, toolbox: Toolbox, files: Sequence[str]) -> _Lead | None:
-    """What search tools of MCP servers lead to, or None when there are none or they found nothing."""
-    by_role: dict[mcp_tools.Role | None, list[mcp_tools.OfferedTool]] = defaultdict(list)
+def _rarity(holding: int, files: int) -> float:
+    """The inverse document frequency of a term that `holding` of `files` files have."""
+    return math.log(1 + files / (1 + holding))
+
+
+def _named_files(question: Question, files: Sequence[str]) -> list[str]:
+    """The files that the question names by the end of their path; the first of several."""
+    found = []
+    for term in question.terms:
+        if "." in term.text:
+            found += [path for path in files if f"/{path}".endswith(f"/{term.text}")][:1]
+    return list(dict.fromkeys(found))
+
+
+def _worth(path: str, toolbox: Toolbox) -> float:
+    return 1.0 if toolbox.workspace.is_own_code(path) else ASIDE
+
+
+def _ranked(
+    hits: Mapping[Term, Lines], weights: Mapping[Term, float], toolbox: Toolbox, seed: int
+) -> list[str]:
+    """The files with a hit, the best first; `seed` orders equals."""
+    scores: defaultdict[str, float] = defaultdict(float)
+    for term, places in hits.items():
+        for path, lines in places.items():
+            scores[path] += weights[term] * len(lines) / (1 + len(lines)) * _worth(path, toolbox)
+
+    def order(path: str) -> tuple[float, int, str]:
+        return -round(scores[path], 9), zlib.crc32(f"{seed}:{path}".encode()), path
+
+    return sorted(scores, key=order)
+
+
+def _ask_tools(question: Question, toolbox: Toolbox, files: Sequence[str]) -> list[str]:
+    """Calls each tool that only reads, once, and returns the results."""
+    results = []
     for tool in toolbox.offered:
-        by_role[mcp_tools.role(tool)].append(tool)
-    if not by_role["search"]:
+        arguments = _arguments(tool, question, toolbox.workspace.root, files)
+        if arguments is not None:
+            results.append(toolbox.call(tool, arguments))
+    return results
+
+
+def _arguments(
+    tool: OfferedTool, question: Question, root: str, files: Sequence[str]
+) -> mcp_tools.Arguments | None:
+    """How to call a tool; None for one that may change something, or needs what is not known."""
+    role = mcp_tools.role(tool)
+    words = [term.variants[0] for term in question.terms]
+    if role == "search" and words:
+        takes_several = "|" in f"{tool.description} {tool.schema}"
+        return mcp_tools.arguments(tool, "|".join(words[:8]) if takes_several else words[0], root)
+    if role == "neighbourhood" and files:
+        return mcp_tools.arguments(tool, files[0], root)
+    if role == "overview":
+        return mcp_tools.arguments(tool, "", root)
+    if mcp_tools.why_not_called(tool) or not files:
         return None
-    scores: dict[str, float] = defaultdict(float)
-    if not question.names:
-        for tool in by_role["overview"][:1]:
-            _consult(tool, "", OVERVIEW_WORTH, question, toolbox, scores)
-    for tool in by_role["search"][:2]:
-        for query in queries(tool, question):
-            _consult(tool, query, 1.0, question, toolbox, scores)
-    for term in question.phrases:  # plain text search is best for these
-        for path in toolbox.grep(term, files):
-            scores[path] += prior(path, question)
-    importers: dict[str, list[str]] = {}
-    for tool in by_role["neighbourhood"][:1]:
-        for path in list(dict.fromkeys([*_asked(question, files), *_best(scores)]))[:NEIGHBOURS]:
-            result = _consult(tool, path, NEIGHBOUR_WORTH, question, toolbox, scores)
-            importers[path] = dependents(result, toolbox.workspace)
-    candidates = _best(scores)[:CANDIDATES]
-    if not candidates:
-        return None
-    hits = {
-        term: toolbox.grep(term, candidates, "search results")
-        for term in question.terms[:GUIDED_TERMS]
-    }
-    unknown = idf(len(candidates), len(candidates) // 3)
-    rest = {term: term.weight * unknown for term in question.terms[GUIDED_TERMS:]}
-    ranking = tuple((path, scores[path]) for path in candidates[:READ_GUIDED])
-    return _Lead(ranking, term_weights(hits, len(candidates)) | rest, importers)
+    example = mcp_tools.example(tool, root, files[0], PurePosixPath(files[0]).stem)
+    return None if isinstance(example, str) else example
 
 
-def _try_servers(toolbox: Toolbox, files: Sequence[str]) -> None:
-    """Calls one tool of each server that was asked nothing, so that a trial shows whether it can be called in a run."""
-    servers = {tool.server for tool in toolbox.offered if toolbox.calls[tool.full_name]}
-    for tool in toolbox.offered if files else ():
-        arguments = mcp_tools.example(
-            tool, toolbox.workspace.root, files[0], PurePath(files[0]).stem
-        )
-        if (
-            tool.server not in servers
-            and not isinstance(arguments, str)
-            and not mcp_tools.why_not_called(tool)
-        ):
-            servers.add(tool.server)
-            toolbox.call(tool, arguments)
-
-
-def _consult(
-    tool: mcp_tools.OfferedTool,
-    value: str,
-    worth: float,
-    question: Question,
-    toolbox: Toolbox,
-    scores: dict[str, float],
-) -> str:
-    """Calls an MCP tool, adds what it suggests to `scores`, and returns its text."""
-    workspace = toolbox.workspace
-    result = toolbox.call(tool, mcp_tools.arguments(tool, value, workspace.root))
-    for suggestion in suggestions(result, workspace):
-        scores[suggestion.path] += worth * suggestion.weight * prior(suggestion.path, question)
-    return result
-
-
-def _best(scores: Mapping[str, float]) -> list[str]:
-    return sorted(scores, key=lambda path: (-round(scores[path], 9), path))
-
-
-def _passages(question: Question, toolbox: Toolbox, lead: _Lead) -> list[Passage]:
-    top = lead.ranked[0][1] if lead.ranked else 0.0
-    worth = {
-        path: score / top for path, score in lead.ranked if score > 0 and score >= READABLE * top
-    }
-    units = []
-    for path in worth:
-        lines = [line for term in lead.weights for line in toolbox.workspace.hits(path, term)]
-        first, text = toolbox.read(path, sorted(lines)[len(lines) // 2] if lines else 1)
-        units += outline(path, text, first)
-    return choose(toolbox.workspace, question, units, lead.weights, worth, PASSAGES)
-
-
-def _pointers(question: Question, toolbox: Toolbox, passages: Sequence[Passage]) -> list[str]:
-    """Names in the lines to quote that are explained elsewhere, the most promising first."""
-    counts: dict[str, float] = defaultdict(float)
-    for position, passage in enumerate(passages[:6], 1):
-        for number in passage.quoted if passage.unit.kind != "text" else ():
-            text = toolbox.workspace.line(passage.unit.path, number)
-            if COMMENT.match(text):
-                continue
-            for groups in CALLED.findall(text):
-                counts[next(group for group in groups if group)] += 1 / position
-            for name in ATTRIBUTE.findall(text) if question.value and GUARD.match(text) else ():
-                counts[name] += 2 / position
-            for name in CONSTANT_NAME.findall(text) if question.value else ():
-                counts[name] += 1 / position
-    names = {passage.unit.name.rpartition(".")[2] for passage in passages}
-    return [name for name in _best(counts) if name not in names and name not in LANGUAGE_NAMES]
-
-
-def _follow(
-    question: Question, toolbox: Toolbox, files: Sequence[str], passages: Sequence[Passage]
-) -> tuple[DefinitionPlace, ...]:
-    """Definitions of names that the passages point to: one step further, and two for values."""
-    workspace = toolbox.workspace
-    places: list[DefinitionPlace] = []
-    names = _pointers(question, toolbox, passages)[: FOLLOWED + 2]
-    names_before = set(names)
-    while names and len(places) < FOLLOWED:
-        name = names.pop(0)
-        matches = toolbox.grep(Term(name, 1.0, (name,), True), _sources(files, question))
-        definitions_here = definitions(workspace, name, matches)
-        if 1 <= len(definitions_here) <= COMMON:
-            path, line = definitions_here[0]
-            text = _continued(toolbox, path, line)
-            places.append(DefinitionPlace(path, line, name, text))
-            further = [
-                constant
-                for constant in CONSTANT_VALUE.findall(text)
-                if constant not in names_before
-            ]
-            names[:0] = further
-            names_before.update(further)
-    return tuple(places)
-
-
-def _continued(toolbox: Toolbox, path: str, line: int) -> str:
-    """The definition on `line`; a bracket that stays open is followed for a few lines."""
-    text = toolbox.workspace.line(path, line).strip()
-    lines = toolbox.workspace.data(path).count(b"\n")
-    while text.count("(") + text.count("[") + text.count("{") > text.count(")") + text.count(
-        "]"
-    ) + text.count("}"):
-        line += 1
-        if line > lines or len(text) > 160:
-            break
-        text = f"{text} {toolbox.workspace.line(path, line).strip()}"
-    return text
-
-
-def _subjects(question: Question, toolbox: Toolbox, passages: Sequence[Passage]) -> list[str]:
-    """The names that the question is about: those that it spells out, else that of the best passage."""
-    best = [
-        passage.unit.name.rpartition(".")[2]
-        for passage in passages[:1]
-        if passage.unit.kind != "text"
-    ]
-    return list(question.names[:2]) or best
-
-
-def _uses(
-    question: Question, toolbox: Toolbox, files: Sequence[str], passages: Sequence[Passage]
-) -> tuple[Uses, ...]:
-    result: list[Uses] = []
-    for name in _subjects(question, toolbox, passages)[: 2 if question.impact else 1]:
-        places = toolbox.grep(Term(name, 1.0, (name,), True), _sources(files, question))
-        definition_lines = set(definitions(toolbox.workspace, name, places))
-        uses = {
-            path: tuple(
-                line for line in dict.fromkeys(lines) if (path, line) not in definition_lines
-            )
-            for path, lines in places.items()
-        }
-        order = sorted(
-            (path for path in uses if uses[path]),
-            key=lambda path: (-round(prior(path, question), 2), -len(uses[path]), path),
-        )
-        result.append(Uses(name, tuple((path, uses[path]) for path in order), question.impact))
-    return tuple(entry for entry in result if entry.places)
-
-
-def _importers(
-    question: Question,
-    toolbox: Toolbox,
-    files: Sequence[str],
-    passages: Sequence[Passage],
-    lead: _Lead,
-) -> tuple[Importers, ...]:
-    """Who imports what a question about the effects of a change is about."""
-    if not question.impact:
-        return ()
-    defining = [passage.unit.path for passage in passages if passage.unit.kind != "text"]
-    result = []
-    for target in list(dict.fromkeys([*_asked(question, files), *defining]))[:2]:
-        search = import_search(target)
-        users = (
-            lead.dependents[target] if target in lead.dependents else _dependents(target, toolbox)
-        )
-        paths = users or [path for path in toolbox.grep_imports(search, files) if path != target]
-        order = sorted(paths, key=lambda path: (-prior(path, question), path))
-        result.append(Importers(target, "" if users else search.name, tuple(order)))
-    return tuple(entry for entry in result if entry.paths)
-
-
-def _dependents(target: str, toolbox: Toolbox) -> list[str]:
-    """The files that import `target`, from a tool that knows; none without one."""
-    for tool in toolbox.offered:
-        if mcp_tools.role(tool) == "neighbourhood":
-            arguments = mcp_tools.arguments(tool, target, toolbox.workspace.root)
-            return dependents(toolbox.call(tool, arguments), toolbox.workspace)
+def _told_importers(results: Sequence[str], target: str, toolbox: Toolbox) -> list[str]:
+    """The files that a result about `target` lists under a name such as `importers`."""
+    for text in results:
+        try:
+            result = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(result, dict) and target in toolbox.workspace.named_in(text):
+            for key, value in result.items():
+                if IMPORTERS.search(key):
+                    return toolbox.workspace.named_in(json.dumps(value))
     return []
 
 
-def _asked(question: Question, files: Sequence[str]) -> list[str]:
-    names = [term.text for term in question.terms if "." in term.text]
-    return list(
-        dict.fromkeys(path for name in names for path in files if f"/{path}".endswith(f"/{name}"))
-    )
+def _importing(target: str, toolbox: Toolbox) -> list[str]:
+    """The files with a line that imports something of the target's name: what a text search shows."""
+    file = PurePosixPath(target)
+    name = file.parent.name if file.stem in ("__init__", "index") else file.stem
+    words = r"(?:from|import|include|require|use|using|mod)\b"
+    pattern = re.compile(rf"(?m)^.*\b{words}.*(?<!\w){re.escape(name)}(?!\w)")
+    found = toolbox.grep([name], pattern)
+    return [path for path in found if path != target and toolbox.workspace.is_code(path)]
 
 
-def _sources(files: Sequence[str], question: Question) -> list[str]:
-    """Files where definitions and uses are looked for: not changelogs and locks."""
-    return [path for path in files if prior(path, question) > 0.3]
+def _passages(
+    question: Question,
+    toolbox: Toolbox,
+    files: Sequence[str],
+    hits: Mapping[Term, Lines],
+    weights: Mapping[Term, float],
+) -> list[Passage]:
+    """The definitions of `files` that have most of the terms, with the lines to quote, the best first."""
+    found: list[Passage] = []
+    for path in files:
+        found += _passages_of(path, toolbox, hits, weights)
+    left = dict(weights)
+    worth = {path: _worth(path, toolbox) for path in files}
+    chosen: list[Passage] = []
+    per_file: Counter[str] = Counter()
+
+    def score(passage: Passage) -> float:
+        named = NAMED if passage.name.rpartition(".")[2] in question.names else 1.0
+        return named * worth[passage.path] * sum(left[term] for term in passage.terms)
+
+    while found and len(chosen) < PASSAGES:
+        best = max(found, key=score)
+        found.remove(best)
+        if per_file[best.path] < PER_FILE:
+            per_file[best.path] += 1
+            chosen.append(best)
+            for term in best.terms:
+                left[term] *= REPEATED
+    return chosen
+
+
+def _passages_of(
+    path: str, toolbox: Toolbox, hits: Mapping[Term, Lines], weights: Mapping[Term, float]
+) -> list[Passage]:
+    """The hits in one file, by the definition around them."""
+    if not toolbox.read(path):
+        return []
+    on_line: dict[int, set[Term]] = defaultdict(set)
+    for term, places in hits.items():
+        for line in places.get(path, ()):
+            on_line[line].add(term)
+    around = toolbox.workspace.names_around(path)
+    lines_of: dict[str, list[int]] = defaultdict(list)
+    for line in sorted(on_line):
+        lines_of[around.get(line, "")].append(line)
+    passages = []
+    for name, lines in lines_of.items():
+        terms = set().union(*(on_line[line] for line in lines))
+        lines.sort(key=lambda line: -sum(weights[term] for term in on_line[line]))
+        passages.append(Passage(path, name, tuple(lines), frozenset(terms)))
+    return passages

@@ -1,161 +1,94 @@
-"""The files that the agent may see: regular text files inside the workspace, and where terms occur in them."""
+"""The text files that the agent may see, where terms occur in them, and what they define there."""
 
 from __future__ import annotations
 
-import os
 import re
-import stat
-from bisect import bisect_right
-from collections.abc import Iterator
-from functools import cached_property
-from pathlib import PurePosixPath
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
 
+from lensbench.core.project_files import is_test
+from lensbench_tasks.parsers.code import definitions
+from lensbench_tasks.parsers.files import list_sources, read_text
+from lensbench_tasks.parsers.grammars import SOURCES
 from lensbench_tasks.question import Term
 
-MAX_FILES = 20_000
-MAX_FILE_BYTES = 1_000_000
 MAX_HITS = 200
-SKIPPED_FOLDERS = frozenset(
-    {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox"}
-)
-_BINARY = (
-    ".png .jpg .jpeg .gif .ico .pdf .zip .gz .xz .bz2 .whl .so .pyc .woff .woff2 .ttf .mo .db .svg"
-)
-BINARY_SUFFIXES = frozenset(_BINARY.split())
+"""Hits of a term in one file."""
 
 
 class Workspace:
-    """A folder, read once. Paths outside of it cannot be named, and links out of it are not followed."""
+    """A folder, read once. Nothing outside of it is read: links are not followed."""
 
     def __init__(self, root: str) -> None:
-        self.root = os.path.realpath(root)
-        self._data: dict[str, bytes] = {}
-        self._lower: dict[str, bytes] = {}
-        self._starts: dict[str, list[int]] = {}
-        self._hits: dict[tuple[str, Term], tuple[int, ...]] = {}
+        self.root = str(Path(root).resolve())
+        sources = list_sources(Path(self.root))
+        self._sources = {source.path: source for source in sources if source.path.isprintable()}
+        self._texts: dict[str, str] = {}
 
-    @cached_property
+    @property
     def files(self) -> tuple[str, ...]:
-        """Paths relative to the workspace, sorted; at most MAX_FILES."""
-        return tuple(sorted(self._walk()))
+        """The paths of all files, relative to the workspace, sorted."""
+        return tuple(self._sources)
 
-    @cached_property
-    def _known(self) -> frozenset[str]:
-        return frozenset(self.files)
+    def is_code(self, path: str) -> bool:
+        """Whether `path` is source code in a language that is read."""
+        return self._sources[path].language in SOURCES
 
-    def locate(self, text: str) -> str | None:
-        """The file of the workspace that `text` names (relative, or absolute inside the workspace), or None."""
-        path = text.strip().replace("\\", "/")
-        if path.startswith(self.root + "/"):
-            path = path[len(self.root) + 1 :]
-        path = str(PurePosixPath(path)) if path else ""
-        return path if path in self._known else None
-
-    def data(self, path: str) -> bytes:
-        """The bytes of a file of the workspace; empty when it is binary or too large."""
-        if path not in self._data:
-            self._data[path] = self._load(path) if path in self._known else b""
-        return self._data[path]
+    def is_own_code(self, path: str) -> bool:
+        """Whether `path` is source code that is no test."""
+        return self.is_code(path) and not is_test(path)
 
     def text(self, path: str) -> str:
-        """The text of a file; bytes that are not UTF-8 are replaced."""
-        return self.data(path).decode("utf-8", "replace").replace("\r\n", "\n")
+        """The text of a file; empty when it is binary or too large."""
+        if path not in self._texts:
+            self._texts[path] = read_text(Path(self.root), self._sources[path]) or ""
+        return self._texts[path]
 
     def lines(self, path: str) -> list[str]:
-        """The lines of a file, with the numbers of `hits`; `splitlines` also splits at form feeds and U+2028."""
-        return self.text(path).removesuffix("\n").split("\n")
+        """The lines of a file, as git counts them."""
+        return self.text(path).split("\n")
 
-    def hits(self, path: str, term: Term) -> tuple[int, ...]:
-        """Lines (1-based, with repeats, at most MAX_HITS) of `path` on which `term` occurs."""
-        key = (path, term)
-        if key not in self._hits:
-            offsets = sorted(set(self._offsets(path, term)))[:MAX_HITS]
-            starts = self._line_starts(path) if offsets else []
-            self._hits[key] = tuple(bisect_right(starts, offset) for offset in offsets)
-        return self._hits[key]
+    def named_in(self, text: str) -> list[str]:
+        """The files that `text` names, each once: relative to the workspace, or absolute inside it."""
+        words = re.findall(r"[\w.+@/-]{3,300}", text)
+        paths = (word.removeprefix(f"{self.root}/").rstrip(".") for word in words)
+        return list(dict.fromkeys(path for path in paths if path in self._sources))
 
-    def line(self, path: str, number: int) -> str:
-        """Line `number` (1-based) of `path`, without its end."""
-        starts, data = self._line_starts(path), self.data(path)
-        end = starts[number] if number < len(starts) else len(data)
-        return data[starts[number - 1] : end].decode("utf-8", "replace").rstrip("\r\n")
+    def hits(self, pattern: re.Pattern[str], words: Sequence[str]) -> dict[str, list[int]]:
+        """File -> the lines, from 1, on which `pattern` begins. Only files with one of `words` are searched."""
+        hits = {}
+        for path in self._sources:
+            text = self.text(path)
+            lower = text.lower()
+            if any(word.lower() in lower for word in words):
+                lines = list(islice(_lines_with(pattern, text), MAX_HITS))
+                if lines:
+                    hits[path] = lines
+        return hits
 
-    def _walk(self) -> Iterator[str]:
-        folders, count = [""], 0
-        while folders:
-            folder = folders.pop()
-            try:
-                entries = sorted(
-                    os.scandir(os.path.join(self.root, folder)), key=lambda entry: entry.name
-                )
-            except OSError:
-                continue
-            for entry in entries:
-                path = f"{folder}/{entry.name}" if folder else entry.name
-                if not path.isprintable():  # the name cannot be quoted on one line, or is not UTF-8
-                    continue
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in SKIPPED_FOLDERS:
-                        folders.append(path)
-                elif self._readable(entry):
-                    count += 1
-                    if count > MAX_FILES:
-                        return
-                    yield path
-
-    def _readable(self, entry: os.DirEntry[str]) -> bool:
-        try:
-            regular = stat.S_ISREG(entry.stat().st_mode)
-        except OSError:
-            return False
-        inside = not entry.is_symlink() or os.path.realpath(entry.path).startswith(
-            self.root + os.sep
-        )
-        return (
-            regular and inside and PurePosixPath(entry.name).suffix.lower() not in BINARY_SUFFIXES
-        )
-
-    def _load(self, path: str) -> bytes:
-        try:
-            with open(os.path.join(self.root, path), "rb") as file:
-                data = file.read(MAX_FILE_BYTES + 1)
-        except OSError:
-            return b""
-        return b"" if len(data) > MAX_FILE_BYTES or b"\0" in data[:8192] else data
-
-    def _line_starts(self, path: str) -> list[int]:
-        if path not in self._starts:
-            self._starts[path] = [
-                0,
-                *(match.end() for match in re.finditer(rb"\n", self.data(path))),
-            ]
-        return self._starts[path]
-
-    def _offsets(self, path: str, term: Term) -> Iterator[int]:
-        data = self.data(path)
-        if path not in self._lower:
-            self._lower[path] = data.lower()
-        content = data if term.whole else self._lower[path]
-        for variant in term.variants:
-            needle, count = variant.encode("utf-8", "replace"), 0
-            offset = content.find(needle)
-            while offset >= 0 and count < MAX_HITS:
-                if _bounded(data, offset, needle, term.whole):
-                    count += 1
-                    yield offset
-                offset = content.find(needle, offset + len(needle))
+    def names_around(self, path: str) -> dict[int, str]:
+        """Line -> the innermost function or class around it that other files can reach, such as `Parser.parse`."""
+        names: dict[int, str] = {}
+        for found in definitions(path, self.text(path), self._sources[path].language):
+            if not found.local and found.line < found.last_line:
+                names.update(dict.fromkeys(range(found.line, found.last_line + 1), found.shown))
+        return names
 
 
-def _bounded(data: bytes, offset: int, needle: bytes, whole: bool) -> bool:
-    """Whether the hit is a whole word, or else starts a word or a part of an identifier (`_x`, `aX`)."""
-    before = data[offset - 1 : offset] if offset else b""
-    if not whole:
-        return not before.isalpha() or (data[offset : offset + 1].isupper() and before.islower())
-    after = data[offset + len(needle) : offset + len(needle) + 1]
-    return not (_wordy(before) and _wordy(needle[:1])) and not (
-        _wordy(after) and _wordy(needle[-1:])
-    )
+def pattern_of(term: Term) -> re.Pattern[str]:
+    """A whole word as it is written, or the start of a word, or of a part of an identifier, in any case."""
+    texts = "|".join(map(re.escape, term.variants))
+    if term.whole:
+        return re.compile(rf"(?<!\w)(?:{texts})(?!\w)")
+    capitals = "|".join(re.escape(variant.capitalize()) for variant in term.variants)
+    return re.compile(rf"(?<![^\W\d_])(?i:{texts})|(?<=[a-z])(?:{capitals})")
 
 
-def _wordy(byte: bytes) -> bool:
-    return byte.isalnum() or byte == b"_"
+def _lines_with(pattern: re.Pattern[str], text: str) -> Iterator[int]:
+    line = 1
+    counted = 0
+    for match in pattern.finditer(text):
+        line += text.count("\n", counted, match.start())
+        counted = match.start()
+        yield line
