@@ -12,7 +12,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +69,8 @@ def evaluate(config: Config, question: str, repo: str) -> Path:
     plan = make_plan(settings, ScenarioSet((task,)), [])
     assert task.repository
     repository = facts_of(prepare(task.repository, Path(config.cache), servers_of_stock(plan)))
-    folder = EVALS / _name(
-        task.prompt, [plan["settings_sha256"], plan["sandbox"], repository["tree_sha256"], repo]
-    )
+    facts = [plan["settings_sha256"], plan["sandbox"], repository["tree_sha256"], repo]
+    folder = EVALS / _name(task.prompt, facts)
     folder.mkdir(parents=True, exist_ok=True)
     # A second process with the same question waits, and shows the same answers.
     with locked(RunFolder(folder).lock):
@@ -81,9 +79,8 @@ def evaluate(config: Config, question: str, repo: str) -> Path:
         write_atomic(RunFolder(folder).prompts / f"{TASK}.md", prompt_of(task, config.agent))
         _make_runs(folder, settings, plan, task)
         judge_validity(folder)
-        write_atomic(
-            folder / PAGE, render_page(plan, task, repository, read_sides(folder, plan, TASK))
-        )
+        sides = read_sides(folder, plan, TASK)
+        write_atomic(folder / PAGE, render_page(plan, task, repository, sides))
     return folder
 
 
@@ -104,42 +101,24 @@ def _make_runs(folder: Path, config: Config, plan: Plan, task: Task) -> None:
         return
     clear(folder)
     insist(config, ScenarioSet((task,)), folder)
-    gate_s = LIMIT_S if len(names) > 1 else 0
     os.environ[WORKFLOW] = str(os.getpid())  # the runs end with this process
-    RunFolder(folder).logs.mkdir(exist_ok=True)
-    logs = {name: RunFolder(folder).logs / f"{TASK}-{name}.log" for name in names}
-    with ExitStack() as files:
-        runs = {}
-        for name, log in logs.items():
-            command = [
-                sys.executable,
-                "-P",
-                "-m",
-                "lensbench.runs.run",
-                "--folder",
-                str(folder),
-                "--task",
-                TASK,
-            ]
-            command += ["--condition", name, "--gate-s", str(gate_s)]
-            runs[name] = subprocess.Popen(
-                command, stderr=files.enter_context(log.open("w", encoding="utf-8"))
-            )
-        errors = {
-            name: logs[name]
-            .read_text(errors="replace", encoding="utf-8")
-            .rpartition("error: ")[2]
-            .strip()
-            for name, run in runs.items()
-            if run.wait() != 0
-        }
-    if errors:
-        raise UserError(
-            "\n".join(
-                f"{shown_names(plan)[name]}: {text or 'the run was killed'}"
-                for name, text in errors.items()
-            )
-        )
+    gate_s = LIMIT_S if len(names) > 1 else 0
+    logs = RunFolder(folder).logs
+    logs.mkdir(exist_ok=True)
+    runs = {}
+    for name in names:
+        argv = [sys.executable, "-P", "-m", "lensbench.runs.run", "--folder", str(folder)]
+        argv += ["--task", TASK, "--condition", name, "--gate-s", str(gate_s)]
+        with (logs / f"{TASK}-{name}.log").open("w", encoding="utf-8") as log:
+            runs[name] = subprocess.Popen(argv, stderr=log)
+    problems = []
+    for name, run in runs.items():
+        if run.wait():
+            said = (logs / f"{TASK}-{name}.log").read_text(encoding="utf-8", errors="replace")
+            why = said.rpartition("error: ")[2].strip() or "the run was killed"
+            problems.append(f"{shown_names(plan)[name]}: {why}")
+    if problems:
+        raise UserError("\n".join(problems))
 
 
 def render_page(plan: Plan, task: Task, repository: RepositoryFacts, sides: Sequence[Side]) -> str:

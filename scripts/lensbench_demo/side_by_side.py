@@ -10,7 +10,7 @@ from typing import NamedTuple
 from lensbench.core.conditions import shown_names
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.handed_over import read_answer
-from lensbench.core.numbers import MISSING, rounded, seconds
+from lensbench.core.numbers import MISSING, seconds
 from lensbench.core.records import Outcome, Record, RunId
 from lensbench.core.rows import ValidityRow
 from lensbench.core.run_folder import RunFolder
@@ -36,71 +36,64 @@ class Side(NamedTuple):
 
 def read_sides(folder: Path, plan: Plan, task: str) -> list[Side]:
     """The existing runs of a task, the baseline first."""
-    rows = {
-        row["condition"]: row
-        for row in read_table(RunFolder(folder).validity, ValidityRow)
-        if row["task"] == task
-    }
     names = sorted(plan["conditions"], key=lambda name: name != plan["baseline"])
-    records = read_records(folder, (RunId(task, name) for name in names))
-    shown = shown_names(plan)
-    return [
-        _side(folder, record, shown[run.condition], rows[run.condition])
-        for run, record in records.items()
-    ]
-
-
-def _side(folder: Path, record: Record, name: str, row: ValidityRow) -> Side:
-    answer = read_answer(run_files(folder, record.run).answer)
-    report, outcome = parse_report(answer), record.outcome
-    files = outcome.files_read if outcome.files_read is not None else report.files_used
-    problem = (
-        f"{row['reason']}: {row['detail'] or REASONS[row['reason']].meaning}"
-        if row["reason"]
-        else ""
-    )
-    return Side(name, _facts(record, report), files or (), answer, problem)
+    reasons = {}
+    for row in read_table(RunFolder(folder).validity, ValidityRow):
+        if row["reason"]:
+            detail = row["detail"] or REASONS[row["reason"]].meaning
+            reasons[row["condition"]] = f"{row['reason']}: {detail}"
+    sides = []
+    for run, record in read_records(folder, (RunId(task, name) for name in names)).items():
+        answer = read_answer(run_files(folder, run).answer)
+        report = parse_report(answer)
+        files = record.outcome.files_read
+        sides.append(
+            Side(
+                name=shown_names(plan)[run.condition],
+                facts=_facts(record, report),
+                files=report.files_used or () if files is None else files,
+                answer=answer,
+                problem=reasons.get(run.condition, ""),
+            )
+        )
+    return sides
 
 
 def _facts(record: Record, report: Report) -> dict[str, str]:
-    outcome, cost = record.outcome, record.outcome.cost_usd
-    calls = None if outcome.calls is None else sum(call.count for call in outcome.calls)
-    read = None if outcome.files_read is None else len(outcome.files_read)
+    """What is known of a run; what only its report says, as that."""
+    outcome = record.outcome
+    if outcome.calls is None:
+        calls = _said(report.tool_calls)
+        tools = _said(", ".join(report.tools_used or ()) or None)
+    else:
+        calls = str(sum(call.count for call in outcome.calls))
+        tools = ", ".join(f"{call.name} {call.count}" for call in outcome.calls) or "none"
+    read = outcome.files_read
     duration = record.attempt.duration_s
+    cost = MISSING if outcome.cost_usd is None else f"${outcome.cost_usd:.4f}"
+    if outcome.cost_is_guess:
+        cost += " (estimated)"
     return {
-        "Tool calls": _told(calls, report.tool_calls),
-        "Tools": _tools(outcome, report),
-        "Files read": _told(read, report.files_read),
+        "Tool calls": calls,
+        "Tools": tools,
+        "Files read": _said(report.files_read) if read is None else str(len(read)),
         "Duration": seconds(None if duration is None else Fraction(str(duration))),
         "Tokens": _tokens(outcome),
-        "Cost": MISSING if cost is None else f"${cost:.4f}{' (estimated)' * outcome.cost_is_guess}",
+        "Cost": cost,
         "Model": ", ".join(outcome.models or ()) or MISSING,
     }
 
 
-def _told(count: int | None, claim: int | None) -> str:
-    """The observed value, and the reported one if it differs."""
-    if count is None:
-        return MISSING if claim is None else f"{claim}, it says"
-    return str(count) if claim in (None, count) else f"{count} (it says {claim})"
-
-
-def _tools(outcome: Outcome, report: Report) -> str:
-    if outcome.calls is None:
-        return f"{', '.join(report.tools_used)}, it says" if report.tools_used else MISSING
-    return ", ".join(f"{call.name} {call.count}" for call in outcome.calls) or "none"
+def _said(claim: int | str | None) -> str:
+    return MISSING if claim is None else f"{claim}, it says"
 
 
 def _tokens(outcome: Outcome) -> str:
     """Input tokens, including cached ones, and output tokens."""
     if not outcome.tokens:
         return MISSING
-    into = sum(count for name, count in outcome.tokens.items() if name != "output")
-    return f"{_thousands(into)} in, {_thousands(outcome.tokens.get('output', 0))} out"
-
-
-def _thousands(count: int) -> str:
-    return str(count) if count < 10_000 else f"{rounded(Fraction(count, 1000))}k"
+    written = outcome.tokens.get("output", 0)
+    return f"{sum(outcome.tokens.values()) - written:,} in, {written:,} out"
 
 
 def lines(question: str, sides: Sequence[Side]) -> Iterator[str]:
@@ -116,10 +109,12 @@ def lines(question: str, sides: Sequence[Side]) -> Iterator[str]:
             "",
         )
     rows = [["", *(side.name for side in sides)]]
-    rows += [[name, *(side.facts[name] for side in sides)] for name in sides[0].facts]
+    for name in sides[0].facts:
+        rows.append([name, *(side.facts[name] for side in sides)])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        yield "  ".join(cells).rstrip()
     for side in sides:
         if side.problem:
             yield f"{side.name}: a benchmark would not count this run. {side.problem}"

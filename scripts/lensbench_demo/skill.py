@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import signal
@@ -36,12 +35,14 @@ EARLY_S = 20
 """A start is watched this long: errors in config or servers appear then."""
 LAST_LINES = 25
 ACTIONS = {
+    "run": "start the benchmark with that name, or continue it",
     "rerun": "run discarded and missing runs, and nothing else",
     "score": "rebuild everything after the runs; no agent is started",
     "status": "show the progress, and what was discarded",
     "report": "show the headline, and which file to open",
     "stop": "let running agents finish, and start no more",
 }
+STARTING = ("run", "rerun")
 
 
 class Bench(NamedTuple):
@@ -116,6 +117,29 @@ def follow(
         sys.exit(code)
 
 
+def show_plan(bench: Bench, options: Sequence[str]) -> None:
+    """Prints what would run, and why."""
+    if bench.lacks_tasks:
+        print(
+            f"there is no {TASKS}: a start or --scenarios-only first generates tasks about this repository"
+        )
+    else:
+        become([*bench.run(options), "-n"])
+
+
+def score(folder: Path) -> None:
+    """Rebuilds everything after the runs."""
+    refuse_if_at_work(folder)
+    become([sys.executable, "-P", "-m", "lensbench.workflow.render", "--folder", str(folder)])
+
+
+def report(folder: Path) -> None:
+    """Prints the headline. Raises UserError when there are no results."""
+    if not RunFolder(folder).results_json.exists():
+        raise UserError(f"{folder} has no results yet; --status shows its progress")
+    print_headline(folder.absolute())
+
+
 def show_status(folder: Path) -> None:
     """Prints the progress of the benchmark; after a failure, also the end of the log."""
     log, worker = folder / LOG, at_work(folder)
@@ -155,11 +179,9 @@ def read_bench(run_id: str) -> Bench:
     checkout = Path("config.yaml") if Path.cwd() == ROOT else DEFAULT_CONFIG
     file = OWN_CONFIG if OWN_CONFIG.exists() else checkout
     config = read_file(str(file))[1].value
-    first, *_ = (
-        config["scenarios"]
-        if isinstance(config.get("scenarios"), list)
-        else [config.get("scenarios")]
-    )
+    first = config.get("scenarios")
+    if isinstance(first, list) and first:
+        first = first[0]
     if not (isinstance(config.get("run_id"), str) and isinstance(first, str)):
         raise UserError(f"{file}: needs run_id and scenarios, both texts")
     run_id = run_id or config["run_id"]
@@ -170,75 +192,46 @@ def read_bench(run_id: str) -> Bench:
     return Bench(file, Path(first), Path("bench") / run_id)
 
 
-def parse() -> tuple[argparse.Namespace, list[str]]:
-    """The parsed arguments, and the remaining ones for the started program."""
+def main() -> None:
+    """Run the benchmark of the config, or the action that an option names."""
     parser = Parser(
         prog="run.sh",
         allow_abbrev=False,
         description=__doc__,
         epilog="<run_id> defaults to the config's. Further options are passed to Snakemake, such as --cores 8.",
     )
-    parser.add_argument(
-        "-n", dest="dry", action="store_true", help="only show what would run, and why"
-    )
+    parser.add_argument("-n", dest="dry", action="store_true", help="only show what would run")
     one = parser.add_mutually_exclusive_group()
     one.add_argument(
-        "--run", metavar="<run_id>", help="start the benchmark with that name, or continue it"
-    )
-    one.add_argument(
-        "--eval",
-        metavar="<prompt>",
-        help="ask one question in every condition, side by side; no scores",
+        "--eval", metavar="<prompt>", help="ask one question in every condition; no scores"
     )
     one.add_argument(
         "--scenarios-only", action="store_true", help="only write tasks about this repository"
     )
     for name, does in ACTIONS.items():
         one.add_argument(f"--{name}", metavar="<run_id>", nargs="?", const="", help=does)
-    arguments, rest = parser.parse_known_args()
-    if rest and {
-        name for name in ACTIONS if name != "rerun" and getattr(arguments, name) is not None
-    }:
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
-    return arguments, rest
-
-
-def main() -> None:
-    """Run the benchmark of the config, or the action that an option names."""
-    flags, options = parse()
-    action, run_id = next(
-        ((name, value) for name in ACTIONS if (value := getattr(flags, name)) is not None), ("", "")
-    )
-    bench = read_bench(run_id or flags.run or "")
-    folder = bench.folder
-    match action:
-        case "score":
-            refuse_if_at_work(folder)
-            become(
-                [sys.executable, "-P", "-m", "lensbench.workflow.render", "--folder", str(folder)]
-            )
-        case "status":
-            show_status(folder)
-        case "report" if not RunFolder(folder).results_json.exists():
-            raise UserError(f"{folder} has no results yet; --status shows its progress")
-        case "report":
-            print_headline(folder.absolute())
-        case "stop":
-            stop(folder)
-        case "rerun" if not flags.dry and not RunFolder(folder).plan.exists():
-            raise UserError(f"there is no benchmark in {folder}; start it without --rerun")
-        case _ if flags.eval is not None:
-            evaluate(bench, flags.eval, options)
-        case _ if flags.scenarios_only:
-            write_tasks(bench, options)
-        case _ if flags.dry and bench.lacks_tasks:
-            print(
-                f"there is no {TASKS}: a start or --scenarios-only first generates tasks about this repository"
-            )
-        case _ if flags.dry:
-            become([*bench.run(options), "-n"])
-        case _:
-            start(bench, options)
+    arguments, options = parser.parse_known_args()
+    action, run_id = "run", ""
+    for name in ACTIONS:
+        if getattr(arguments, name) is not None:
+            action, run_id = name, getattr(arguments, name)
+    if options and action not in STARTING:
+        parser.error(f"unrecognized arguments: {' '.join(options)}")
+    bench = read_bench(run_id)
+    if arguments.eval is not None:
+        evaluate(bench, arguments.eval, options)
+    elif arguments.scenarios_only:
+        write_tasks(bench, options)
+    elif arguments.dry:
+        show_plan(bench, options)
+    elif action in STARTING:
+        if action == "rerun" and not RunFolder(bench.folder).plan.exists():
+            raise UserError(f"there is no benchmark in {bench.folder}; start it without --rerun")
+        start(bench, options)
+    else:
+        {"score": score, "status": show_status, "report": report, "stop": stop}[action](
+            bench.folder
+        )
 
 
 if __name__ == "__main__":

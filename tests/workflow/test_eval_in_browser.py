@@ -22,7 +22,7 @@ def written(tmp_path: Path) -> Path:
         prompt=f"Why? {HOSTILE}",
         criteria=(),
     )
-    facts = {"Tool calls": "12 (it says 10)", "Tools": f"Read 3, {'mcp__lens__' * 9} {HOSTILE}"}
+    facts = {"Tool calls": "12, it says", "Tools": f"Read 3, {'mcp__lens__' * 9} {HOSTILE}"}
     sides = [
         Side("without", facts, ("a.py", HOSTILE), f"# Here\n\n{HOSTILE}\n\n`{'wide' * 60}`", ""),
         Side("with", facts, (), "", f"crashed: {HOSTILE}"),
@@ -38,7 +38,7 @@ def test_what_agents_wrote_is_shown_and_does_nothing(page: Page, written: Path, 
     page.set_viewport_size({"width": width, "height": 800})
     page.goto(written.as_uri())
     expect(page.get_by_role("heading", name="without", exact=True)).to_be_visible()
-    expect(page.get_by_text("12 (it says 10)").first).to_be_visible()
+    expect(page.get_by_text("12, it says").first).to_be_visible()
     assert barriers(page) == []
     expect(page.get_by_text("a benchmark would not count this run")).to_be_visible()
     expect(page.locator(".answer h4")).to_have_text("Here")
