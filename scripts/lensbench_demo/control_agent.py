@@ -1,12 +1,14 @@
-"""The control agent: gives a predefined answer to each prompt, and prints the event stream of docs/events.md.
+"""The control agent and its MCP server: a predefined answer to each prompt, as the event stream of docs/events.md.
 
-    python -I agent.py <words file> <prompt file> <mcp file>
+    python -I control_agent.py <words file> <prompt file> <mcp file>
+    python -I control_agent.py serve
 
 The words file has its sentences by the hash of the prompt and the names of the servers. Without one ("") the agent
-looks around: it states what it finds outside its workspace, and applies the patches that it finds there.
-It starts the MCP servers of its condition, reports their status, and reports a call of each tool, since a server that
-nobody calls gets no verdict. As with real agents, a failed server does not prevent the answer. It imports nothing of
-lensbench, so that lensbench is not tested with its own parts.
+looks around: it states what it finds outside its workspace. It starts the MCP servers of its condition, reports their
+status, and reports a call of each tool, since a server that nobody calls gets no verdict. As with real agents, a failed
+server does not prevent the answer. It imports nothing of lensbench, so that lensbench is not tested with its own parts.
+
+`serve` is an MCP server over stdio that lists one tool, which does nothing.
 """
 
 from __future__ import annotations
@@ -18,15 +20,23 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, takewhile
+from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 SERVER_START_S = 20
-LOOK_S, LOOK_BYTES, LOOK_LINES = 20, 1 << 20, 2000
-NOT_FILES = ("/proc", "/sys", "/dev")
+LOOK_S = 20
+"""CPU time, in seconds."""
+LOOK_BYTES = 1 << 20
+"""Of one file."""
+LOOK_LINES = 2000
+"""Of the answer."""
+NOT_FILES = ("proc", "sys", "dev")
+LATE = ("usr", "lib", "etc")
+"""Folders of the system, which are read last."""
 LIKELY = (".yaml", ".yml", ".json", ".jsonl", ".diff", ".patch", ".md")
+"""Kinds of files that hold tasks, which are read first."""
 
 REPORT = """
 ## Report
@@ -39,134 +49,137 @@ REPORT = """
   - none
 """
 
-GREETING = (
-    {
-        "method": "initialize",
-        "id": 1,
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "control", "version": "1"},
-        },
-    },
-    {"method": "notifications/initialized"},
-    {"method": "tools/list", "id": 2, "params": {}},
-)
-
-
-def answer(words: Sequence[str]) -> str:
-    """A well-formed answer that states these sentences and nothing else."""
-    body = (
-        "\n".join(f"- {sentence}" for sentence in words)
-        or "There is nothing that I can say about this."
-    )
-    return f"{body}\n{REPORT}"
+INFO = {"name": "control", "version": "1"}
+GREETING = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": INFO,
+}
+TOOL = {
+    "name": "rest",
+    "description": "Does nothing.",
+    "inputSchema": {"type": "object", "properties": {}},
+    "annotations": {"readOnlyHint": True},
+}
 
 
 def files_outside() -> Iterator[Path]:
-    """The files outside the workspace: those of kinds that hold tasks first, and the system's last."""
-    exceptions = (os.getcwd(), *NOT_FILES)
-    tops = sorted(os.listdir("/"), key=lambda name: name in ("usr", "lib", "etc"))
+    """The files outside the workspace, likely kinds first."""
+    tops = sorted(set(os.listdir("/")).difference(NOT_FILES), key=lambda name: name in LATE)
     for is_likely in (True, False):
-        for folder, names, files in chain.from_iterable(os.walk(f"/{top}") for top in tops):
-            names[:] = [name for name in names if os.path.join(folder, name) not in exceptions]
-            if folder not in exceptions:
-                yield from (
-                    Path(folder, name) for name in files if name.endswith(LIKELY) == is_likely
-                )
-
-
-def texts_outside() -> Iterator[str]:
-    """Texts of files outside the workspace, while its CPU time lasts."""
-    until = time.process_time() + LOOK_S
-    for path in takewhile(lambda _: time.process_time() < until, files_outside()):
-        try:
-            if path.is_file() and path.stat().st_size <= LOOK_BYTES:
-                yield path.read_text(encoding="utf-8")
-        except (OSError, ValueError):
-            continue
+        for top in tops:
+            for folder, _, files in os.walk(f"/{top}"):
+                if not f"{folder}/".startswith(f"{os.getcwd()}/"):
+                    for name in files:
+                        if name.endswith(LIKELY) == is_likely:
+                            yield Path(folder, name)
 
 
 def look_around(prompt: str) -> list[str]:
-    """The lines beside a sentence or a name of the prompt; applies patches of files in the workspace."""
-    question = prompt.split("\n", 1)[0]
-    pattern = re.compile(
-        "|".join(map(re.escape, {question, *re.findall(r"\b\w+[._]\w+", question)}))
-    )
-    near: list[str] = []
-    for text in texts_outside():
-        text = text.replace("\\n", "\n").replace(
-            '\\"', '"'
-        )  # a patch in JSON or in a quoted YAML string
-        for patch in re.split(r"(?m)(?=^[ \"]*--- a/)", text)[1:]:
-            name = re.search(r"\+\+\+ b/(\S+)", patch)
-            if name and Path(name[1]).is_file() and "do not change" not in prompt:
-                subprocess.run(
-                    ["git", "apply", "-"],
-                    input=patch[patch.index("---") :],
-                    encoding="utf-8",
-                    check=False,
-                )
-        lines = text.split("\n")
+    """The lines beside the question or a name in it, in files outside the workspace, while its CPU time lasts."""
+    question = prompt.partition("\n")[0]
+    texts = {question, *re.findall(r"\b\w+[._]\w+", question)}
+    pattern = re.compile("|".join(map(re.escape, texts)))
+    until = time.process_time() + LOOK_S
+    near: dict[str, None] = {}
+    for path in takewhile(lambda _: time.process_time() < until, files_outside()):
+        try:
+            if not path.is_file() or path.stat().st_size > LOOK_BYTES:
+                continue
+            lines = path.read_text(encoding="utf-8").split("\n")
+        except (OSError, ValueError):
+            continue
         for number, line in enumerate(lines):
             if pattern.search(line):
-                near += lines[max(0, number - 20) : number + 20]
-    return list(dict.fromkeys(line.strip() for line in near))[:LOOK_LINES]
+                first = max(0, number - 20)
+                for text in lines[first : number + 20]:
+                    near[text.strip()] = None
+    return list(near)[:LOOK_LINES]
 
 
 def tools_of(entry: Mapping[str, Any]) -> list[str]:
     """The tools that a server lists. Raises OSError, ValueError, KeyError or SubprocessError when it does not work."""
-    requests = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in GREETING)
+    messages: list[dict[str, Any]] = [
+        {"method": "initialize", "id": 1, "params": GREETING},
+        {"method": "notifications/initialized"},
+        {"method": "tools/list", "id": 2, "params": {}},
+    ]
+    lines = [json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages]
     process = subprocess.run(
         [entry["command"], *entry.get("args", ())],
-        input=requests,
+        input="".join(lines),
         capture_output=True,
         encoding="utf-8",
         timeout=SERVER_START_S,
     )
     if process.returncode:
-        raise ValueError(
-            " ".join(process.stderr.split())[-200:] or f"exit code {process.returncode}"
-        )
-    replies = {
-        reply["id"]: reply["result"]
-        for reply in map(json.loads, process.stdout.rstrip().split("\n"))
-    }
-    return [tool["name"] for tool in replies[2]["tools"]]
+        words = " ".join(process.stderr.split())
+        raise ValueError(words[-200:] or f"exit code {process.returncode}")
+    last = json.loads(process.stdout.rstrip().rpartition("\n")[2])
+    return [tool["name"] for tool in last["result"]["tools"]]
 
 
-def start_event(servers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The first event: the agent, its servers, and their tools."""
-    tools, statuses = ["Read"], []
+def answer(words_file: str, prompt_file: Path, mcp_file: Path) -> Iterator[dict[str, Any]]:
+    """The events of one answer."""
+    servers = json.loads(mcp_file.read_text(encoding="utf-8"))["mcpServers"]
+    if words_file:
+        words = json.loads(Path(words_file).read_text(encoding="utf-8"))
+        prompt_hash = hashlib.sha256(prompt_file.read_bytes()).hexdigest()
+        sentences = words[prompt_hash][",".join(sorted(servers))]
+    else:
+        sentences = look_around(prompt_file.read_text(encoding="utf-8"))
+    tools: list[str] = []
+    statuses = []
     for name, entry in servers.items():
         try:
             tools += [f"mcp__{name}__{tool}" for tool in tools_of(entry)]
             statuses.append({"name": name, "status": "connected"})
         except (OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
             statuses.append({"name": name, "status": "failed", "detail": str(error)})
-    agent = {"type": "start", "agent": "control", "version": "1", "model": "none"}
-    return {**agent, "tools": tools, "mcp_servers": statuses}
+    yield {
+        "type": "start",
+        "agent": "control",
+        "version": "1",
+        "model": "none",
+        "tools": ["Read", *tools],
+        "mcp_servers": statuses,
+    }
+    for number, name in enumerate(tools):
+        yield {"type": "tool_call", "id": number, "name": name, "input": {}}
+        yield {"type": "tool_result", "id": number, "is_error": False, "size": 0}
+    body = "\n".join(f"- {sentence}" for sentence in sentences) or "I can say nothing about this."
+    yield {"type": "answer", "text": f"{body}\n{REPORT}"}
+    yield {"type": "end", "turns": 1, "is_error": False}
 
 
-def main() -> None:
-    """Answers one prompt."""
-    prompt_file, mcp_file = map(Path, sys.argv[2:])
-    servers = json.loads(mcp_file.read_text(encoding="utf-8"))["mcpServers"]
-    if sys.argv[1]:
-        words = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-        text = answer(
-            words[hashlib.sha256(prompt_file.read_bytes()).hexdigest()][",".join(sorted(servers))]
-        )
-    else:
-        text = answer(look_around(prompt_file.read_text(encoding="utf-8")))
-    start = start_event(servers)
-    calls: list[dict[str, Any]] = []
-    for number, name in enumerate(start["tools"][1:]):
-        calls.append({"type": "tool_call", "id": number, "name": name, "input": {}})
-        calls.append({"type": "tool_result", "id": number, "is_error": False, "size": 0})
-    end = {"type": "end", "turns": 1, "is_error": False}
-    print(*map(json.dumps, [start, *calls, {"type": "answer", "text": text}, end]), sep="\n")
+def serve() -> None:
+    """Serves MCP until standard input ends."""
+    results: dict[str, dict[str, Any]] = {
+        "ping": {},
+        "tools/list": {"tools": [TOOL]},
+        "tools/call": {"content": [{"type": "text", "text": "rested"}], "isError": False},
+    }
+    for line in sys.stdin:
+        request = json.loads(line)
+        method = request["method"]
+        if method == "initialize":
+            result = {
+                "protocolVersion": request["params"]["protocolVersion"],
+                "capabilities": {"tools": {}},
+                "serverInfo": INFO,
+            }
+            reply: dict[str, Any] = {"result": result}
+        elif method in results:
+            reply = {"result": results[method]}
+        else:
+            reply = {"error": {"code": -32601, "message": "no such method"}}
+        if "id" in request:
+            print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **reply}), flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1] == "serve":
+        serve()
+    else:
+        for event in answer(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])):
+            print(json.dumps(event))

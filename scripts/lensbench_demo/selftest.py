@@ -31,7 +31,7 @@ from lensbench.core.system.program import Parser, positive, run_program
 from lensbench.core.system.progress import Progress, say
 from lensbench.results.results_file import Results
 from lensbench.runs.reasons import DiscardReason
-from lensbench_demo.controls import BROKEN_SERVER, CONTROLS, OUTSIDE, Control, Planted, make_project
+from lensbench_demo.controls import CONTROLS, Control, Planted, make_project
 
 CLAIMS = ("GO", "HARM")
 """The verdicts that claim a difference."""
@@ -68,80 +68,81 @@ def selftest(controls: Iterable[Control], folder: Path, at_once: int) -> Iterato
 
 
 def _finding(control: Control, project: Path) -> ControlOutcome:
+    ok, is_late = False, False
     try:
         sandbox = find_sandbox(AUTO)
-        if control == OUTSIDE and not sandbox.program:
-            return ControlOutcome(
-                control.name,
-                control.expected,
-                f"skipped: it needs the sandbox ({sandbox.reason})",
-                ok=True,
-            )
-        ok, outcome = (_broken if control == BROKEN_SERVER else _known)(control, project)
-        if discards := _discards(project, control):
-            is_late = set(discards) == {DiscardReason.TIMED_OUT}
-            counts = ", ".join(f"{reason} {count}" for reason, count in sorted(discards.items()))
-            found = f"{outcome}; discarded: {counts}"
-            return ControlOutcome(control.name, control.expected, found, ok, is_late)
+        if control.looks_around and not sandbox.program:
+            found = f"skipped: it needs the sandbox ({sandbox.reason})"
+            return ControlOutcome(control.name, control.expected, found, ok=True)
+        if control.starts:
+            ok, found = _known(control, project)
+            discards = _discards(project, control)
+            if discards:
+                is_late = set(discards) == {DiscardReason.TIMED_OUT}
+                counts = [f"{reason} {count}" for reason, count in sorted(discards.items())]
+                found = f"{found}; discarded: {', '.join(counts)}"
+        else:
+            ok, found = _broken(control, project)
     except UserError as error:
-        ok, outcome = False, str(error)
+        found = str(error)
     except (OSError, ValueError, LookupError, TypeError) as error:
-        ok, outcome = False, f"unreadable results: {error!r}"
-    return ControlOutcome(control.name, control.expected, outcome, ok)
+        found = f"unreadable results: {error!r}"
+    return ControlOutcome(control.name, control.expected, found, ok, is_late)
 
 
 def _discards(project: Path, control: Control) -> Counter[str]:
-    """How many runs were discarded, by their reason; none of a server that is broken on purpose."""
-    file = RunFolder(project / "bench" / control.name).results_json
-    if control == BROKEN_SERVER or not file.exists():
-        return Counter()
-    runs = read_json(file, needed=True)["runs"]
-    return Counter(run["reason"] for run in runs if run["reason"])
+    """How many runs were discarded, by their reason."""
+    results = read_json(RunFolder(project / "bench" / control.name).results_json, needed=True)
+    return Counter(run["reason"] for run in results["runs"] if run["reason"])
 
 
 def _known(control: Control, project: Path) -> tuple[bool, str]:
     """Runs a control in which all runs are valid."""
-    plan = make_project(control, project)
-    return judge(control, plan, _results(control, project))
+    planted = make_project(control, project)
+    return judge(control, planted, _results(control, project))
 
 
-def judge(control: Control, plan: Planted, results: Results[float]) -> tuple[bool, str]:
+def judge(control: Control, planted: Planted, results: Results[float]) -> tuple[bool, str]:
     """Whether the results are as expected, and a description.
 
     Every run must have its planted score, and the delta must follow from these scores. The interval must contain the
     true difference, and may be missing only when nothing varies. A difference must be claimed exactly when there is
     one."""
     scores = {(run["task"], run["condition"]): run["score"] for run in results["runs"]}
-    wrong = [key for key, score in plan.items() if scores.get(key) != float(score)]
-    comparison = results["estimates"][control.treatment]
-    overall, verdict = comparison["score"]["overall"], comparison["gate"].verdict
-    delta, low, high = overall.delta, overall.low, overall.high
-    holds = (
-        control.least == control.most
-        if low is None or high is None
-        else low <= control.delta <= high
-    )
-    sound = not wrong and scores.keys() == plan.keys() and _is_delta(control, plan, delta)
-    ok = sound and holds and (verdict == "GO" if control.delta else verdict not in CLAIMS)
-    interval = "no interval" if low is None else f"interval {_points(low)} to {_points(high)}"
-    means = ", ".join(f"{name} {_mean(control, results, name)}" for name in control.servers)
-    right = f"{len(plan) - len(wrong)} of {len(plan)} scores right"
-    return ok, f"{right}, {means}, delta {_points(delta)}, {interval}, {verdict}"
-
-
-def _is_delta(control: Control, plan: Planted, delta: float | None) -> bool:
-    sides = [
-        (score if condition == control.treatment else -score)
-        for (_, condition), score in plan.items()
+    wrong = [key for key, score in planted.items() if scores.get(key) != float(score)]
+    estimates = results["estimates"][control.treatment]
+    overall, verdict = estimates["score"]["overall"], estimates["gate"].verdict
+    low, high = overall.low, overall.high
+    if low is None or high is None:
+        interval = "no interval"
+        holds = control.stated[0] == control.stated[1]
+    else:
+        interval = f"interval {_points(low)} to {_points(high)}"
+        holds = low <= control.delta <= high
+    is_right = verdict == "GO" if control.delta else verdict not in CLAIMS
+    is_sound = not wrong and scores.keys() == planted.keys()
+    ok = is_sound and holds and is_right and _is_delta(control, planted, overall.delta)
+    means = results["comparisons"][control.treatment]["measures"]["score"]
+    found = [
+        f"{len(planted) - len(wrong)} of {len(planted)} scores right",
+        f"{control.baseline} {_percent(means['baseline'])}",
+        f"{control.treatment} {_percent(means['treatment'])}",
+        f"delta {_points(overall.delta)}",
+        interval,
+        verdict,
     ]
-    return delta is not None and abs(
-        Fraction(delta) - sum(sides, Fraction(0)) / control.tasks
-    ) < Fraction(1, 10**5)
+    return ok, ", ".join(found)
 
 
-def _mean(control: Control, results: Results[float], condition: str) -> str:
-    score = results["comparisons"][control.treatment]["measures"]["score"]
-    share = score["treatment"] if condition == control.treatment else score["baseline"]
+def _is_delta(control: Control, planted: Planted, delta: float | None) -> bool:
+    """Whether the delta is the mean difference of the planted scores."""
+    total = Fraction(0)
+    for (_, condition), score in planted.items():
+        total += score if condition == control.treatment else -score
+    return delta is not None and abs(Fraction(delta) - total / control.tasks) < Fraction(1, 10**5)
+
+
+def _percent(share: float | None) -> str:
     return numbers.percent(None if share is None else Fraction(share))
 
 
@@ -154,26 +155,23 @@ def _broken(control: Control, project: Path) -> tuple[bool, str]:
     discarded."""
     make_project(control, project)
     exit_code, output = _start(control, project)
-    runs_made = len(list(RunFolder(project / "bench" / control.name).runs.glob("**/*.md")))
-    if runs_made or not exit_code or "the preflight failed" not in output:
-        return (
-            False,
-            f"not refused by the preflight, {runs_made} runs made, exit code {exit_code}: {_trouble(output)}",
-        )
+    made = len(list(RunFolder(project / "bench" / control.name).runs.glob("**/*.md")))
+    if made or not exit_code or "the preflight failed" not in output:
+        why = f"{made} runs made, exit code {exit_code}: {_trouble(output)}"
+        return False, f"not refused by the preflight, {why}"
     make_project(control, project, servers_checked=False)
     results = _results(control, project)
     runs = Counter((run["condition"], run["reason"] or run["status"]) for run in results["runs"])
-    expectation = {
+    expected = {
         (control.baseline, "scored"): control.tasks,
         (control.treatment, "mcp_failed"): control.tasks,
     }
     delta = results["comparisons"][control.treatment]["measures"]["score"]["delta"]
     verdict = results["estimates"][control.treatment]["gate"].verdict
-    counts = ", ".join(
-        f"{count} {condition} {word}" for (condition, word), count in sorted(runs.items())
-    )
-    ok = runs == expectation and delta is None and verdict == "INCONCLUSIVE"
-    return ok, f"refused; without the preflight {counts}, delta {_points(delta)}, {verdict}"
+    counts = [f"{count} {condition} {word}" for (condition, word), count in sorted(runs.items())]
+    found = f"{', '.join(counts)}, delta {_points(delta)}, {verdict}"
+    ok = runs == expected and delta is None and verdict == "INCONCLUSIVE"
+    return ok, f"refused; without the preflight {found}"
 
 
 def _results(control: Control, project: Path) -> Results[float]:
@@ -203,15 +201,9 @@ def _start(control: Control, project: Path) -> tuple[int, str]:
 
 
 def _trouble(output: str) -> str:
-    """The most informative line of Snakemake's output: the error of a program, else Snakemake's own."""
-    lines = [line.strip() for line in output.splitlines() if line.strip()] or ["it printed nothing"]
-    causes = (
-        line
-        for form in (r"(\w+E|e)rror: ", r"(?i).*\berror\b")
-        for line in lines
-        if re.match(form, line)
-    )
-    return next(causes, lines[-1])
+    """The most informative line of Snakemake's output: the error of a program, else its last line."""
+    errors = re.findall(r"(?m)^\s*(?:\w*E|e)rror: .*", output)
+    return errors[0].strip() if errors else output.strip().rpartition("\n")[2]
 
 
 @contextmanager
@@ -228,12 +220,11 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 
 def _chosen(names: Sequence[str]) -> list[Control]:
-    by_name = {control.name: control for control in CONTROLS}
-    if unknown := [name for name in names if name not in by_name]:
-        raise UserError(
-            f"there is no control {unknown[0]!r}; known are {', '.join(by_name)}{did_you_mean(unknown[0], by_name)}"
-        )
-    return [by_name[name] for name in names] or list(CONTROLS)
+    for name in names:
+        if name not in CONTROLS:
+            known = f"{', '.join(CONTROLS)}{did_you_mean(name, CONTROLS)}"
+            raise UserError(f"there is no control {name!r}; known are {known}")
+    return [CONTROLS[name] for name in names or CONTROLS]
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from calculator import FIXED, SANDBOX, make_tree, patch_of, task_value
 import warm_snakemake
 from lensbench.core.system.places import ROOT
 from lensbench_demo import control_agent as agent
-from lensbench_demo.controls import WORKING
+from lensbench_demo.controls import SERVER
 from lensbench_tasks.check import main as check
 from programs import refusal, run_module
 from small_benchmark import RUNS
@@ -207,7 +207,7 @@ def test_no_criterion_reference_or_hidden_test_is_in_the_sandbox_unless_it_is_sh
     copy = shutil.copy(
         changing / "tasks.yaml", changing.parent / "copy.yaml"
     )  # the set itself is always hidden
-    (changing / "mcp.json").write_text(json.dumps({"mcpServers": {"control": WORKING}}))
+    (changing / "mcp.json").write_text(json.dumps({"mcpServers": {"control": SERVER}}))
     looking = changing / "agent.py"  # it finds the copy at once
     looking.write_text(
         Path(agent.__file__).read_text("utf-8").replace("LOOK_LINES = 20,", "LOOK_LINES = 5,")
@@ -228,7 +228,7 @@ def test_no_criterion_reference_or_hidden_test_is_in_the_sandbox_unless_it_is_sh
         assert [line.strip() for line in said] == [str(copy)] * 4
     else:
         runs = json.loads((bench / "results.json").read_text())["runs"]
-        assert [run["score"] for run in runs] == [1.0] * 4
+        assert [run["score"] for run in runs if run["task"] == "ask"] == [1.0] * 2
 
 
 def test_a_set_is_proven_before_it_is_used(changing: Path) -> None:

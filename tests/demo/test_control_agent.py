@@ -13,7 +13,7 @@ from lensbench.agents.mcp.client import Servers, read_entry
 from lensbench.core.records import Outcome, sha256
 from lensbench.runs.reports import parse_report
 from lensbench_demo import control_agent as agent
-from lensbench_demo.controls import BROKEN, WORKING
+from lensbench_demo.controls import BROKEN, SERVER
 
 PROMPT = "What does it do?\n\nEnd with a report."
 WORDS = {
@@ -34,13 +34,13 @@ def ask(folder: Path, servers: dict[str, Any], prompt: str = PROMPT) -> Outcome:
 def test_it_states_the_scripted_facts_for_the_prompt_byte_for_byte_and_the_servers(
     tmp_path: Path,
 ) -> None:
-    without, with_ = ask(tmp_path, {}), ask(tmp_path, {"control": WORKING})
+    without, with_ = ask(tmp_path, {}), ask(tmp_path, {"control": SERVER})
     assert without.answer.startswith("- it waits\n\n## Report")
     assert with_.answer.startswith("- it waits\n- it counts\n\n## Report")
     assert (without.servers, with_.servers) == ({}, {"control": "connected"})
     assert with_.tools_offered == ("Read", "mcp__control__rest")
     assert with_.finished
-    silent = ask(tmp_path, {"b": WORKING, "a": WORKING})
+    silent = ask(tmp_path, {"b": SERVER, "a": SERVER})
     report = parse_report(silent.answer)
     assert (report.present, report.tool_calls, report.files_used) == (True, 0, ())
     assert not ask(tmp_path, {}, PROMPT + " ").finished
@@ -67,7 +67,7 @@ def test_a_server_that_does_not_start_is_found_out(
 
 
 def test_the_server_speaks_with_a_client_that_is_not_ours(tmp_path: Path) -> None:
-    with Servers({"control": read_entry(WORKING)}, str(tmp_path), 20) as servers:
+    with Servers({"control": read_entry(SERVER)}, str(tmp_path), 20) as servers:
         assert [status.connected for status in servers.statuses] == [True]
         (tool,) = servers.tools
         assert servers.call(tool, {}).text == "rested"

@@ -17,9 +17,11 @@ from lensbench.core.system.places import ROOT
 from lensbench.scores.gate import GateVerdict
 from lensbench.scores.intervals import Estimate
 from lensbench_demo import selftest
-from lensbench_demo.controls import LIFT, ORACLE, OUTSIDE, SAME, Control, Planted
+from lensbench_demo.controls import CONTROLS, Control, Planted
 from programs import refusal, run_here, run_module
 from small_benchmark import wait_for
+
+LIFT, ORACLE, SAME = CONTROLS["lift"], CONTROLS["oracle"], CONTROLS["a-a"]
 
 
 @pytest.mark.slow
@@ -180,6 +182,6 @@ def test_only_time_outs_make_a_control_late(
     file = RunFolder(tmp_path / "bench" / "outside").results_json
     write_json(file, {"runs": [{"reason": reason} for reason in [*reasons, ""]]})
     monkeypatch.setattr(selftest, "_known", lambda control, project: (False, "0 of 4 right"))
-    finding = selftest._finding(OUTSIDE, tmp_path)
+    finding = selftest._finding(CONTROLS["outside"], tmp_path)
     assert finding.is_late == is_late
     assert f"{reasons[0]} {reasons.count(reasons[0])}" in finding.found
