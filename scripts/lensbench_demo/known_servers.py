@@ -75,7 +75,8 @@ def server_of(file: Path, name: str | None, folder: Path) -> KnownServer:
 
 def _problem(entry: Any) -> str:
     """Why a server cannot be used; "" when it can."""
-    return usable if isinstance(usable := read_entry(entry), str) else ""
+    usable = read_entry(entry)
+    return usable if isinstance(usable, str) else ""
 
 
 def _ours(name: str, server: FileServer) -> KnownServer:
@@ -84,16 +85,22 @@ def _ours(name: str, server: FileServer) -> KnownServer:
     text = EDITORS_FOLDER.sub("${workspace}", json.dumps(fields))
     variables = {_variable(question) for question in EDITORS.findall(text)}
     text = EDITORS.sub(lambda match: f"${{{_variable(match[1])}}}", text)
-    secrets = {**literal_secrets({"": fields}), **dict(_told_secrets(fields.get("args", [])))}
-    for label, secret in sorted(
-        secrets.items(), key=lambda item: -len(item[1])
-    ):  # one may be part of another
+    secrets = literal_secrets({"": fields})
+    secrets = {**secrets, **dict(_told_secrets(fields.get("args", [])))}
+    longest_first = sorted(secrets, key=lambda label: -len(secrets[label]))
+    for label in longest_first:  # one may be part of another
         variable = _variable(label)
-        if json.dumps(secret)[1:-1] in text:
-            text = text.replace(json.dumps(secret)[1:-1], f"${{{variable}}}")
+        written = json.dumps(secrets[label])[1:-1]
+        if written in text:
+            text = text.replace(written, f"${{{variable}}}")
             variables.add(variable)
-    fit = re.sub(r"[^A-Za-z0-9_-]+|__+", "-", name).strip("-_")[:64] or "server"
-    return KnownServer(fit, json.loads(text), tuple(sorted(variables)), server.dropped)
+    fit = re.sub(r"[^A-Za-z0-9_-]+|__+", "-", name)
+    return KnownServer(
+        name=fit.strip("-_")[:64] or "server",
+        entry=json.loads(text),
+        variables=tuple(sorted(variables)),
+        dropped=server.dropped,
+    )
 
 
 def _variable(name: str) -> str:
@@ -103,10 +110,14 @@ def _variable(name: str) -> str:
 def _told_secrets(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The values of options such as `--api-key`, in the next argument or behind `=`."""
     for option, following in zip_longest(arguments, arguments[1:], fillvalue=""):
-        if match := _OPTION.fullmatch(option):
-            value = match[2] if match[2] is not None else following
-            if value and "${" not in value and not value.startswith("-"):
-                yield match[1], value
+        match = _OPTION.fullmatch(option)
+        if not match:
+            continue
+        value = match[2]
+        if value is None:
+            value = following
+        if value and "${" not in value and not value.startswith("-"):
+            yield match[1], value
 
 
 def write_cures(config: Path, cures: Sequence[Cure]) -> bool:
@@ -133,8 +144,12 @@ def with_value(text: str, path: Sequence[str], value: Sequence[str] | float) -> 
             for inner in reversed(path[number + 1 :]):
                 item = {inner: item}
             first = node.value[0][0].start_mark
-            after = ", " if node.flow_style else f"\n{' ' * first.column}"
-            return f"{text[: first.index]}{key}: {json.dumps(item)}{after}{text[first.index :]}"
+            added = f"{key}: {json.dumps(item)}"
+            if node.flow_style:
+                added += ", "
+            else:
+                added += "\n" + " " * first.column
+            return text[: first.index] + added + text[first.index :]
         node = there
     is_block = isinstance(there, yaml.SequenceNode) and not there.flow_style
     last = there.value[-1] if is_block else there
@@ -148,10 +163,10 @@ def _change_entry(cure: Cure) -> None:
     file = Path(cure.mcp)
     content = read_jsonc(file.read_bytes())
     entry = content["mcpServers"][cure.server]
-    command, *args = (
-        cure.words.get(word, word) for word in (entry["command"], *entry.get("args", []))
-    )
-    entry |= {"command": command, "args": args}
+    words = [entry["command"], *entry.get("args", [])]
+    command, *args = (cure.words.get(word, word) for word in words)
+    entry["command"] = command
+    entry["args"] = args
     if cure.env:
         entry["env"] = {**entry.get("env", {}), **cure.env}
     write_json(file, content)

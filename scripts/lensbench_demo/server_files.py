@@ -64,22 +64,20 @@ def _sections(
     document: Mapping[str, Any], path: Path, folder: Path
 ) -> Iterator[tuple[Mapping[str, Any], Read]]:
     """The parts of a document that name servers, the nearest first, with what reads an entry."""
-    project = _mapping(_mapping(document.get("projects")).get(str(folder.resolve())))
-    for section in (
-        project.get("mcpServers"),
-        document.get("mcpServers"),
-        document.get("servers"),
-        document.get("context_servers"),
-    ):
-        yield _mapping(section), _plain
+    projects = _mapping(document.get("projects"))
+    project = _mapping(projects.get(str(folder.resolve())))
+    yield _mapping(project.get("mcpServers")), _plain
+    for key in ("mcpServers", "servers", "context_servers"):
+        yield _mapping(document.get(key)), _plain
     yield _mapping(document.get("mcp_servers")), _of_codex
     yield _mapping(document.get("mcp")), _of_opencode
     yield _mapping(document.get("extensions")), _of_goose
-    if isinstance(bundle := _mapping(document.get("server")).get("mcp_config"), dict):
-        yield {str(document.get("name", path.stem)): bundle}, _plain
+    name = str(document.get("name", path.stem))
+    bundle = _mapping(document.get("server")).get("mcp_config")
+    if isinstance(bundle, dict):
+        yield {name: bundle}, _plain
     if isinstance(document.get("packages"), list) or isinstance(document.get("remotes"), list):
-        name = str(document.get("name", path.stem)).rpartition("/")[2]
-        yield {name: document}, _of_registry
+        yield {name.rpartition("/")[2]: document}, _of_registry
     if document and all(_starts_something(entry) for entry in document.values()):
         yield document, _plain  # a plugin of Claude Code has them at the top
 
@@ -99,26 +97,34 @@ def _plain(entry: Any) -> Any:
     return renamed
 
 
+def _renamed(entry: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    return {names.get(key, key): value for key, value in entry.items()}
+
+
 def _of_codex(entry: Any) -> Any:
     if not isinstance(entry, dict):
         return entry
-    names = {"http_headers": "headers"}
-    renamed = {names.get(key, key): value for key, value in entry.items()}
-    if isinstance(variable := renamed.pop("bearer_token_env_var", None), str):
-        renamed.setdefault("headers", {})["Authorization"] = f"Bearer ${{{variable}}}"
-    for header, variable in _mapping(renamed.pop("env_http_headers", None)).items():
-        renamed.setdefault("headers", {})[header] = f"${{{variable}}}"
+    renamed = _renamed(entry, {"http_headers": "headers"})
+    token = renamed.pop("bearer_token_env_var", None)
+    if isinstance(token, str):
+        headers = renamed.setdefault("headers", {})
+        headers["Authorization"] = f"Bearer ${{{token}}}"
+    variables = _mapping(renamed.pop("env_http_headers", None))
+    for header, variable in variables.items():
+        headers = renamed.setdefault("headers", {})
+        headers[header] = f"${{{variable}}}"
     return renamed
 
 
 def _of_opencode(entry: Any) -> Any:
     if not isinstance(entry, dict):
         return entry
-    renamed = {
-        {"environment": "env"}.get(key, key): value for key, value in entry.items() if key != "type"
-    }
-    if isinstance(words := renamed.get("command"), list) and words:
-        renamed |= {"command": words[0], "args": [*words[1:], *renamed.get("args", [])]}
+    renamed = _renamed(entry, {"environment": "env"})
+    renamed.pop("type", None)
+    words = renamed.get("command")
+    if isinstance(words, list) and words:
+        renamed["command"] = words[0]
+        renamed["args"] = [*words[1:], *renamed.get("args", [])]
     text = re.sub(r"\{env:(\w+)\}", r"${\1}", json.dumps(renamed))
     return json.loads(text)
 
@@ -126,35 +132,44 @@ def _of_opencode(entry: Any) -> Any:
 def _of_goose(entry: Any) -> Any:
     if not isinstance(entry, dict):
         return entry
-    names = {"cmd": "command", "envs": "env", "uri": "url"}
-    renamed = {names.get(key, key): value for key, value in entry.items() if key != "type"}
-    for variable in renamed.pop("env_keys", None) or ():
-        renamed.setdefault("env", {})[variable] = f"${{{variable}}}"
+    renamed = _renamed(entry, {"cmd": "command", "envs": "env", "uri": "url"})
+    renamed.pop("type", None)
+    variables = renamed.pop("env_keys", None) or ()
+    for variable in variables:
+        env = renamed.setdefault("env", {})
+        env[variable] = f"${{{variable}}}"
     return renamed
+
+
+_LAUNCHERS = {"npm": ["npx", "-y"], "pypi": ["uvx"]}
 
 
 def _of_registry(document: Any) -> Any:
     """The first package that a launcher of npm or PyPI fetches, else the first address."""
-    launchers = {"npm": (["npx", "-y"], "@"), "pypi": (["uvx"], "@")}
-    for package in document.get("packages") or ():
-        if package.get("registryType") in launchers:
-            words, sign = launchers[package["registryType"]]
-            version = f"{sign}{package['version']}" if package.get("version") else ""
-            arguments = [
-                str(argument["value"])
-                for argument in package.get("packageArguments", ())
-                if "value" in argument
-            ]
-            names = [variable["name"] for variable in package.get("environmentVariables", ())]
-            return {
-                "command": words[0],
-                "args": [*words[1:], f"{package['identifier']}{version}", *arguments],
-                **({"env": {name: f"${{{name}}}" for name in names}} if names else {}),
-            }
+    packages = document.get("packages") or ()
+    for package in packages:
+        if package.get("registryType") in _LAUNCHERS:
+            return _of_package(package)
     for remote in document.get("remotes") or ():
         return _plain({"type": remote.get("type", "http"), "url": remote.get("url")})
-    kinds = ", ".join(str(package.get("registryType")) for package in document["packages"])
-    return {"type": kinds}
+    return {"type": ", ".join(str(package.get("registryType")) for package in packages)}
+
+
+def _of_package(package: Mapping[str, Any]) -> dict[str, Any]:
+    """The entry that starts a package of the registry with its launcher."""
+    command, *words = _LAUNCHERS[package["registryType"]]
+    name = package["identifier"]
+    if package.get("version"):
+        name += f"@{package['version']}"
+    words.append(name)
+    for argument in package.get("packageArguments", ()):
+        if "value" in argument:
+            words.append(str(argument["value"]))
+    entry: dict[str, Any] = {"command": command, "args": words}
+    for variable in package.get("environmentVariables", ()):
+        env = entry.setdefault("env", {})
+        env[variable["name"]] = f"${{{variable['name']}}}"
+    return entry
 
 
 _FOLDERS = re.compile(r"\$\{(?:__dirname|CLAUDE_PLUGIN_ROOT|extensionPath)\}")
@@ -229,9 +244,9 @@ def _in_our_keys(entry: Any, path: Path, project: Path) -> FileServer:
     if isinstance(entry.get("command"), str) and isinstance(entry.get("args", []), list):
         words = _without_windows([entry["command"], *entry.get("args", [])])
         words = _in_folder(words, entry.get("cwd"), path)
-        entry |= (
-            {"command": words[0], "args": words[1:]} if "args" in entry else {"command": words[0]}
-        )
+        entry["command"] = words[0]
+        if "args" in entry:
+            entry["args"] = words[1:]
     ours = {key: entry[key] for key in KEYS if key in entry}
     dropped = tuple(sorted(key for key in entry if key not in KEYS and key not in _SILENT))
     return FileServer(ours, dropped)
@@ -251,10 +266,11 @@ def _in_folder(words: list[str], cwd: Any, path: Path) -> list[str]:
     """The command line with absolute paths for files in the folder where it was started."""
     if not isinstance(cwd, str):
         return words
-    folder = (path.resolve().parent / cwd) if not cwd.startswith("${") else None
-    if folder is None or not folder.is_dir():
+    folder = path.resolve().parent / cwd
+    if cwd.startswith("${") or not folder.is_dir():
         return words
-    return [
-        str(folder / word) if isinstance(word, str) and (folder / word).is_file() else word
-        for word in words
-    ]
+    found = []
+    for word in words:
+        is_here = isinstance(word, str) and (folder / word).is_file()
+        found.append(str(folder / word) if is_here else word)
+    return found

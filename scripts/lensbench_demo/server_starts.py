@@ -59,49 +59,36 @@ class Trial:
     """Variables that its entry lacks."""
 
     def cure(self, limit: float, mcp: str, server: str) -> Cure:
-        lists = {
-            "sandbox_visible": self.visible,
-            "sandbox_hosts": self.hosts,
-            "agent.pass_env": self.variables,
-        }
-        settings: dict[str, Sequence[str] | float] = {
-            key: values for key, values in lists.items() if values
-        }
-        settings |= {"agent.mcp_start_s": self.seconds} if self.seconds > limit else {}
+        settings: dict[str, Sequence[str] | float] = {}
+        if self.visible:
+            settings["sandbox_visible"] = self.visible
+        if self.hosts:
+            settings["sandbox_hosts"] = self.hosts
+        if self.variables:
+            settings["agent.pass_env"] = self.variables
+        if self.seconds > limit:
+            settings["agent.mcp_start_s"] = self.seconds
         return Cure(settings, mcp, server, dict(self.words), dict(self.env))
 
 
 def advice(failed: FailedStart) -> tuple[ServerStatus, str | Cure]:
     """What makes a server start that failed, or the advice in words when nothing tried did; and the status to show:
     that of the start by hand where this failed, too, as its cause must go first."""
-    name, entry, status, mcp, run, env, place = failed
-    first, began, limit = status, time.monotonic(), float(run.settings["mcp_start_s"])
-    root = re.compile(
-        rf"(?<![\w.-]){re.escape(run.workspace)}(?![\w.-])"
-    )  # `/repo`, and not in `/repositories`
-    by_hand = replace(
-        entry, command=tuple(root.sub(place.outside(run.workspace), part) for part in entry.command)
-    )
+    name, entry, first, mcp, run, env, place = failed
+    limit = float(run.settings["mcp_start_s"])
+    workspace = place.outside(run.workspace)
+    began = time.monotonic()
+    by_hand = replace(entry, command=_outside(entry.command, run.workspace, workspace))
     outside = _start(name, by_hand, os.getcwd(), PATIENCE * limit, os.environ)
     took = time.monotonic() - began
     if not outside.connected:
-        words = [
-            word
-            for line in filter(_ASKS.search, outside.said.splitlines())
-            for word in _VARIABLE.findall(line)
-        ]
-        unset = next((word for word in words if word not in os.environ), "")
-        export = f"; write `export {unset}=...` in the shell that starts lensbench, and add it to agent.pass_env"
-        also = "it does not start by hand either, in this folder and with your environment"
-        if outside.said and "not ready" not in outside.detail:
-            secrets = [name for name, value in os.environ.items() if is_secret(name, value)]
-            status = replace(outside, detail=Redactor(secrets, os.environ)(outside.detail))
-        return status, also + (export if unset else _remedy(entry))
-    trial = _written_out(
-        Trial(entry, _rounded(2 * took) if took > limit else limit), place.outside(run.workspace)
-    )
+        return _shown_status(first, outside), _advice_by_hand(entry, outside)
+    untried = Trial(entry, limit)
+    seconds = _rounded(2 * took) if took > limit else limit
+    trial = _written_out(Trial(entry, seconds), workspace)
+    status = first
     for _ in range(ROUNDS):
-        if trial != Trial(entry, limit):
+        if trial != untried:
             status = _in_run(name, trial, run, env, place)
             if status.connected:
                 return first, trial.cure(limit, mcp, name)
@@ -109,27 +96,50 @@ def advice(failed: FailedStart) -> tuple[ServerStatus, str | Cure]:
         if next_trial is None:
             break
         trial = next_trial
-    missing = (
-        "; name the hosts that it calls in sandbox_hosts"
-        if _NO_HOST.search(status.said)
-        else _remedy(entry)
-    )
+    missing = _remedy(entry)
+    if _NO_HOST.search(status.said):
+        missing = "; name the hosts that it calls in sandbox_hosts"
     where = "in the sandbox" if place.sandbox.program else "as in a run"
-    where += f", even with {so_far}" if (so_far := str(trial.cure(limit, mcp, name))) else ""
-    return (
-        first,
-        f"it starts by hand in {took:.0f} s, but not {where}: {status.detail}{missing} (docs/servers.md)",
-    )
+    tried = str(trial.cure(limit, mcp, name))
+    if tried:
+        where += f", even with {tried}"
+    why = f"{status.detail}{missing} (docs/servers.md)"
+    return first, f"it starts by hand in {took:.0f} s, but not {where}: {why}"
+
+
+def _outside(command: Sequence[str], inside: str, outside: str) -> tuple[str, ...]:
+    """The command line with the real path of the workspace: for `/repo`, and not for `/repositories`."""
+    root = re.compile(rf"(?<![\w.-]){re.escape(inside)}(?![\w.-])")
+    return tuple(root.sub(outside, part) for part in command)
+
+
+def _shown_status(first: ServerStatus, outside: ServerStatus) -> ServerStatus:
+    """The status of the start by hand, if that says more than that it took too long."""
+    if not outside.said or "not ready" in outside.detail:
+        return first
+    secrets = [name for name, value in os.environ.items() if is_secret(name, value)]
+    redact = Redactor(secrets, os.environ)
+    return replace(outside, detail=redact(outside.detail))
+
+
+def _advice_by_hand(entry: ServerEntry, outside: ServerStatus) -> str:
+    """What to do about a server that does not start by hand: export a variable that it asks for."""
+    advice = "it does not start by hand either, in this folder and with your environment"
+    for line in filter(_ASKS.search, outside.said.splitlines()):
+        for word in _VARIABLE.findall(line):
+            if word not in os.environ:
+                export = f"write `export {word}=...` in the shell that starts lensbench"
+                return f"{advice}; {export}, and add it to agent.pass_env"
+    return advice + _remedy(entry)
 
 
 def _remedy(entry: ServerEntry) -> str:
-    engine = "; a container: start it before, with HTTP on 127.0.0.1, as a run has no engine"
-    remedies = {
-        "uv": "; name the program itself, PROJECT/.venv/bin/PROGRAM",
-        "docker": engine,
-        "podman": engine,
-    }
-    return remedies.get(os.path.basename(entry.command[0]), "")
+    program = os.path.basename(entry.command[0])
+    if program == "uv":
+        return "; name the program itself, PROJECT/.venv/bin/PROGRAM"
+    if program in ("docker", "podman"):
+        return "; a container: start it before, with HTTP on 127.0.0.1, as a run has no engine"
+    return ""
 
 
 def _start(
@@ -157,22 +167,25 @@ def _written_out(trial: Trial, workspace: str) -> Trial:
     command = []
     for part in trial.entry.command:
         is_path = os.sep in part or os.path.splitext(part)[1]
-        is_ours = (
-            is_path and os.path.exists(part) and not os.path.exists(os.path.join(workspace, part))
-        )
-        command.append(os.path.abspath(part) if is_ours else part)
-    program = shutil.which(command[0])
-    ask = next(
-        (ask for name, ask in _REAL.items() if os.path.basename(command[0]).startswith(name)), None
-    )
-    if program and ask and Path(program).read_bytes()[:2] == b"#!":
-        process = subprocess.run(
-            [program, *ask], capture_output=True, encoding="utf-8", errors="replace"
-        )
-        command[0] = process.stdout.strip() or command[0]
+        is_here = os.path.exists(part) and not os.path.exists(os.path.join(workspace, part))
+        command.append(os.path.abspath(part) if is_path and is_here else part)
+    command[0] = _real_program(command[0])
     pairs = zip(trial.entry.command, command, strict=True)
     words = tuple((old, new) for old, new in pairs if new != old)
     return replace(trial, entry=replace(trial.entry, command=tuple(command)), words=words)
+
+
+def _real_program(name: str) -> str:
+    """The interpreter behind a script of a version manager; any other program as it is."""
+    program = shutil.which(name)
+    for interpreter, ask in _REAL.items():
+        is_one = os.path.basename(name).startswith(interpreter)
+        if program and is_one and Path(program).read_bytes()[:2] == b"#!":
+            process = subprocess.run(
+                [program, *ask], capture_output=True, encoding="utf-8", errors="replace"
+            )
+            return process.stdout.strip() or name
+    return name
 
 
 def _cures(
@@ -210,41 +223,37 @@ def _with_module(trial: Trial, module: str) -> Iterator[Trial]:
         if os.path.isabs(part) and os.path.isfile(part)
     ]
     top = module if "/" in module else module.partition(".")[0]
-    for folder in (*scripts, *_editable(shutil.which(entry.command[0]) or "", top), here):
-        for path in (
-            os.path.normpath(os.path.join(folder, top + end)) for end in ("", ".py", ".js", ".mjs")
-        ):
+    installed = _editable(shutil.which(entry.command[0]) or "", top)
+    for folder in (*scripts, *installed, here):
+        for end in ("", ".py", ".js", ".mjs"):
+            path = os.path.normpath(os.path.join(folder, top + end))
             if not os.path.exists(path):
                 continue
-            new = _showing(
-                trial, folder if path.startswith(f"{folder}/") else os.path.dirname(path), path
-            )
+            is_inside = path.startswith(f"{folder}/")
+            new = _showing(trial, folder if is_inside else os.path.dirname(path), path)
             if folder == here and here not in scripts and "-m" in entry.command:
                 extra = (("PYTHONPATH", here),)
-                new = replace(
-                    new, entry=replace(entry, env=(*dict(entry.env).items(), *extra)), env=extra
-                )
+                new = replace(new, entry=replace(entry, env=(*entry.env, *extra)), env=extra)
             yield new
 
 
 def _editable(program: str, top: str) -> Iterator[str]:
     """The folders outside of an installation from which it takes a module (`pip install -e`)."""
     for file in Path(program).parent.parent.glob("lib/python*/site-packages/*"):
-        if file.suffix == ".pth" or file.name.startswith("__editable__"):
-            for path in _PATH.findall(
-                file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
-            ):
-                yield (
-                    os.path.dirname(path) if os.path.basename(path) in (top, f"{top}.py") else path
-                )
+        is_pointer = file.suffix == ".pth" or file.name.startswith("__editable__")
+        if is_pointer and file.is_file():
+            text = file.read_text(encoding="utf-8", errors="replace")
+            for path in _PATH.findall(text):
+                is_module = os.path.basename(path) in (top, f"{top}.py")
+                yield os.path.dirname(path) if is_module else path
 
 
 def _showing(trial: Trial, folder: str, path: str) -> Trial:
     """The trial with a folder visible; only `path` in it, if the folder has this one, and so the tasks with it."""
-    holds_ours = f"{os.getcwd()}/".startswith(f"{os.path.realpath(folder).rstrip('/')}/")
-    return replace(
-        trial, visible=tuple(dict.fromkeys((*trial.visible, path if holds_ours else folder)))
-    )
+    real = os.path.realpath(folder).rstrip("/")
+    holds_ours = f"{os.getcwd()}/".startswith(f"{real}/")
+    shown = path if holds_ours else folder
+    return replace(trial, visible=tuple(dict.fromkeys((*trial.visible, shown))))
 
 
 def _rounded(seconds: float) -> float:

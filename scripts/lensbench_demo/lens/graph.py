@@ -65,7 +65,9 @@ def clusters(survey: Survey, folder: str) -> str:
 
     A group is named by its first two path segments below the folder; a file above that level is its own group.
     """
-    depth = CLUSTER_SEGMENTS + len(list(filter(None, folder.split("/"))))
+    depth = CLUSTER_SEGMENTS
+    if folder:
+        depth += folder.count("/") + 1
     key = {
         path: "/".join(path.split("/")[:depth]) for path in survey.texts if is_inside(path, folder)
     }

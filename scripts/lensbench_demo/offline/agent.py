@@ -44,14 +44,16 @@ def answer_prompt(prompt: str, toolbox: Toolbox, seed: int) -> str:
     weights = {term: term.weight * _rarity(len(hits[term]), len(files)) for term in hits}
     ranked = _ranked(hits, weights, toolbox, seed)
     subjects = _named_files(question, files)
-    results = _ask_tools(question, toolbox, [*subjects, *ranked, *files][:1])
-    told = [path for text in results for path in toolbox.workspace.named_in(text)]
-    reading = list(dict.fromkeys([*ranked[:READ], *told[:TOLD]]))
-    passages = _passages(question, toolbox, reading, hits, weights)
+    examples = [*subjects, *ranked, *files]
+    results = _ask_tools(question, toolbox, examples[:1])
+    told = toolbox.workspace.named_in("\n".join(results))
+    reading = dict.fromkeys([*ranked[:READ], *told[:TOLD]])
+    passages = _passages(question, toolbox, list(reading), hits, weights)
     importers = {}
     if question.impact:
         for path in subjects:
-            importers[path] = _told_importers(results, path, toolbox) or _importing(path, toolbox)
+            told = _told_importers(results, path, toolbox)
+            importers[path] = told or _importing(path, toolbox)
     return write_answer(passages, importers, toolbox)
 
 
@@ -62,11 +64,12 @@ def _rarity(holding: int, files: int) -> float:
 
 def _named_files(question: Question, files: Sequence[str]) -> list[str]:
     """The files that the question names by the end of their path; the first of several."""
-    found = []
+    found: dict[str, None] = {}
     for term in question.terms:
-        if "." in term.text:
-            found += [path for path in files if f"/{path}".endswith(f"/{term.text}")][:1]
-    return list(dict.fromkeys(found))
+        matches = [path for path in files if f"/{path}".endswith(f"/{term.text}")]
+        if "." in term.text and matches:
+            found[matches[0]] = None
+    return list(found)
 
 
 def _worth(path: str, toolbox: Toolbox) -> float:
@@ -80,10 +83,12 @@ def _ranked(
     scores: defaultdict[str, float] = defaultdict(float)
     for term, places in hits.items():
         for path, lines in places.items():
-            scores[path] += weights[term] * len(lines) / (1 + len(lines)) * _worth(path, toolbox)
+            often = len(lines) / (1 + len(lines))
+            scores[path] += weights[term] * often * _worth(path, toolbox)
 
     def order(path: str) -> tuple[float, int, str]:
-        return -round(scores[path], 9), zlib.crc32(f"{seed}:{path}".encode()), path
+        chance = zlib.crc32(f"{seed}:{path}".encode())
+        return -round(scores[path], 9), chance, path
 
     return sorted(scores, key=order)
 
@@ -105,8 +110,10 @@ def _arguments(
     role = mcp_tools.role(tool)
     words = [term.variants[0] for term in question.terms]
     if role == "search" and words:
-        takes_several = "|" in f"{tool.description} {tool.schema}"
-        return mcp_tools.arguments(tool, "|".join(words[:8]) if takes_several else words[0], root)
+        query = words[0]
+        if "|" in f"{tool.description} {tool.schema}":
+            query = "|".join(words[:8])
+        return mcp_tools.arguments(tool, query, root)
     if role == "neighbourhood" and files:
         return mcp_tools.arguments(tool, files[0], root)
     if role == "overview":
@@ -124,17 +131,20 @@ def _told_importers(results: Sequence[str], target: str, toolbox: Toolbox) -> li
             result = json.loads(text)
         except (ValueError, RecursionError):
             continue
-        if isinstance(result, dict) and target in toolbox.workspace.named_in(text):
-            for key, value in result.items():
-                if IMPORTERS.search(key):
-                    return toolbox.workspace.named_in(json.dumps(value))
+        if not isinstance(result, dict) or target not in toolbox.workspace.named_in(text):
+            continue
+        for key, value in result.items():
+            if IMPORTERS.search(key):
+                return toolbox.workspace.named_in(json.dumps(value))
     return []
 
 
 def _importing(target: str, toolbox: Toolbox) -> list[str]:
     """The files with a line that imports something of the target's name: what a text search shows."""
     file = PurePosixPath(target)
-    name = file.parent.name if file.stem in ("__init__", "index") else file.stem
+    name = file.stem
+    if name in ("__init__", "index"):
+        name = file.parent.name
     words = r"(?:from|import|include|require|use|using|mod)\b"
     pattern = re.compile(rf"(?m)^.*\b{words}.*(?<!\w){re.escape(name)}(?!\w)")
     found = toolbox.grep([name], pattern)
@@ -158,8 +168,10 @@ def _passages(
     per_file: Counter[str] = Counter()
 
     def score(passage: Passage) -> float:
-        named = NAMED if passage.name.rpartition(".")[2] in question.names else 1.0
-        return named * worth[passage.path] * sum(left[term] for term in passage.terms)
+        total = sum(left[term] for term in passage.terms)
+        if passage.name.rpartition(".")[2] in question.names:
+            total *= NAMED
+        return total * worth[passage.path]
 
     while found and len(chosen) < PASSAGES:
         best = max(found, key=score)
@@ -188,7 +200,11 @@ def _passages_of(
         lines_of[around.get(line, "")].append(line)
     passages = []
     for name, lines in lines_of.items():
-        terms = set().union(*(on_line[line] for line in lines))
-        lines.sort(key=lambda line: -sum(weights[term] for term in on_line[line]))
+        terms: set[Term] = set()
+        score = {}
+        for line in lines:
+            terms |= on_line[line]
+            score[line] = sum(weights[term] for term in on_line[line])
+        lines.sort(key=lambda line: -score[line])
         passages.append(Passage(path, name, tuple(lines), frozenset(terms)))
     return passages

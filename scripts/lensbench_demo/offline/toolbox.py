@@ -71,14 +71,24 @@ class Toolbox:
         if self.calls.total() >= self._max_calls:
             return False
         self.calls[name] += 1
-        call = {"type": "tool_call", "id": self.calls.total(), "name": name, "input": arguments}
-        print_event(call)
+        event = {
+            "type": "tool_call",
+            "id": self.calls.total(),
+            "name": name,
+            "input": arguments,
+        }
+        print_event(event)
         return True
 
     def _end(self, size: int, is_error: bool = False, **more: str) -> None:
-        number = self.calls.total()
-        result = {"type": "tool_result", "id": number, "is_error": is_error, "size": size}
-        print_event({**result, **more})
+        event = {
+            "type": "tool_result",
+            "id": self.calls.total(),
+            "is_error": is_error,
+            "size": size,
+            **more,
+        }
+        print_event(event)
 
 
 def print_event(event: dict[str, Any]) -> None:
