@@ -22,12 +22,6 @@ IMPACT = re.compile(
     r"(?i)\b(break|breaks|impact\w*|affect\w*|depends? on|dependents?|import\w*|rely|relies|who uses|callers?"
     r"|(which|what) (other )?(files|modules|places|code)|would (have|need) to change|rename\w*|remov\w+|ripple)\b"
 )
-DEBUG = re.compile(
-    r"(?i)\b(why|raises?|raised|raising|errors?|exceptions?|fail\w*|crash\w*|bug|debug\w*|wrong|instead)\b"
-)
-VALUE = re.compile(
-    r"(?i)\b(defaults?|values?|constants?|limits?|maximum|minimum|how (many|long|much)|size|timeout)\b"
-)
 ABOUT_THE_ANSWER = re.compile(
     r"(?i)^\W*(your (final )?(answer|response|report|reply)\b|(finish|end|close|conclude|begin|start) (your|the|with)\b"
     r".*\b(answer|report|response|section)|(answer|respond|reply|report) (in|with|using|as)\b"
@@ -78,17 +72,14 @@ class Term:
 
 @dataclass(frozen=True)
 class Question:
-    """The search terms and the kind of a prompt."""
+    """The search terms of a prompt, and whether it asks about a change."""
 
     terms: tuple[Term, ...]
     """The heaviest first."""
     names: tuple[str, ...]
     """Identifiers that the prompt spells out; the name of a file only where there is nothing else."""
-    phrases: tuple[Term, ...]
-    """What it quotes: messages, several words of code."""
     impact: bool
-    debug: bool
-    value: bool
+    """True for a question about what a change touches."""
 
 
 def read_question(prompt: str) -> Question:
@@ -105,14 +96,7 @@ def read_question(prompt: str) -> Question:
         dict.fromkeys(term.text for term in heaviest if term.whole and NAME.fullmatch(term.text))
     )
     names = [name for name in identifiers if name not in files] or identifiers
-    return Question(
-        tuple(heaviest),
-        tuple(names),
-        tuple(term for term in heaviest if term.whole and " " in term.text),
-        impact=bool(IMPACT.search(text)),
-        debug=bool(DEBUG.search(text)),
-        value=bool(VALUE.search(text)),
-    )
+    return Question(tuple(heaviest), tuple(names), impact=bool(IMPACT.search(text)))
 
 
 def question_text(prompt: str) -> str:
