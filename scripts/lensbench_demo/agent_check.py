@@ -33,11 +33,9 @@ def row(name: str, shown: object, seen: object = None) -> Check:
     """The row of a fact that the agent shows, or the tee has seen."""
     if shown:
         return Check(name, "ok", f"shown: {shown}")
-    return (
-        Check(name, "ok", f"seen by the tee: {seen}")
-        if seen
-        else Check(name, "skipped", "not shown")
-    )
+    if seen:
+        return Check(name, "ok", f"seen by the tee: {seen}")
+    return Check(name, "skipped", "not shown")
 
 
 def ask(config: Config, settings: AgentSettings, has_server: bool) -> Said:
@@ -55,12 +53,23 @@ def ask(config: Config, settings: AgentSettings, has_server: bool) -> Said:
         place = Place(sandbox, private)
         write_atomic(Path(private, "repo", "src", "shop.py"), "class Cart:\n    pass\n")
         workspace = place.inside(f"{private}/repo")
-        arguments = ["-P", "-m", "lensbench_demo.lens", "--root", workspace]
-        entry = {"command": sys.executable, "args": arguments}
-        servers = {SERVER: entry} if has_server else {}
-        denied = () if has_server else (SERVER,)
+        entry = {
+            "command": sys.executable,
+            "args": ["-P", "-m", "lensbench_demo.lens", "--root", workspace],
+        }
+        servers = {}
+        denied = [SERVER]
+        if has_server:
+            servers[SERVER] = entry
+            denied = []
         run = assign(
-            place, QUESTION, servers, settings, 1, servers=tuple(servers), denied_servers=denied
+            place,
+            QUESTION,
+            servers,
+            settings,
+            1,
+            servers=tuple(servers),
+            denied_servers=tuple(denied),
         )
         redact = Redactor(secret_names(settings), os.environ)
         return start_agent(run, place, settings["timeout_s"], redact)
@@ -69,13 +78,18 @@ def ask(config: Config, settings: AgentSettings, has_server: bool) -> Said:
 def counts(name: str, said: Said, expected: Expectation) -> Check:
     """Whether the run would count."""
     reason, detail = reason_of(said, expected)
-    return Check(name, "failed", f"{reason}: {detail}") if reason else Check(name, "ok", "counts")
+    if reason:
+        return Check(name, "failed", f"{reason}: {detail}")
+    return Check(name, "ok", "counts")
 
 
 def calls_of(outcome: Outcome) -> dict[str, str]:
     """How many of the calls of each of the server's tools worked."""
-    calls = [call for call in outcome.calls or () if tools_of([SERVER], [call.name])]
-    return {call.name: f"{call.count - call.errors} of {call.count}" for call in calls}
+    calls = {}
+    for call in outcome.calls or ():
+        if tools_of([SERVER], [call.name]):
+            calls[call.name] = f"{call.count - call.errors} of {call.count}"
+    return calls
 
 
 def facts(said: Said, settings: AgentSettings) -> Iterator[Check]:
@@ -97,7 +111,9 @@ def main() -> None:
     parser.add_argument("kind", help="as in agent.kind")
     parser.add_argument("--configfile", type=Path, help="the config with the agent's settings")
     given = parser.parse_args()
-    config = read_config(given.configfile) if given.configfile else Config(run_id="x", scenarios=())
+    config = Config(run_id="x", scenarios=())
+    if given.configfile:
+        config = read_config(given.configfile)
     agent = config.agent.model_copy(update={"kind": given.kind, "tee": True})
     for _, problem in agent_problems(agent, "agent", ("agent",), known_kinds()[:-1]):
         raise UserError(f"{problem}; --configfile names a config with the agent's settings")
@@ -105,8 +121,8 @@ def main() -> None:
     adopt_orphans()
     try:
         with Progress(f"starting {given.kind} with a server, and without it"):
-            treatment = ask(config, settings, True)
-            baseline = ask(config, settings, False)
+            treatment = ask(config, settings, has_server=True)
+            baseline = ask(config, settings, has_server=False)
     finally:
         end_children()
     checks = [

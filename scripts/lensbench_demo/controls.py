@@ -77,7 +77,8 @@ def make_project(control: Control, folder: Path, servers_checked: bool = True) -
     tasks = []
     for number in range(1, control.tasks + 1):
         task = json.loads(json.dumps(_TASK).replace("NN", f"{number:02}"))
-        task["category"] = list(Category)[number % len(Category)].value
+        category = list(Category)[number % len(Category)]
+        task["category"] = category.value
         tasks.append(task)
         facts = [f"# {criterion['text']}\n" for criterion in task["criteria"]]
         write_atomic(folder / "repo" / f"stage_{number:02}.py", "".join(facts))
@@ -91,7 +92,14 @@ def make_project(control: Control, folder: Path, servers_checked: bool = True) -
             write_json(folder / f"{server}.json", {"mcpServers": {server: entry}})
     # outside the workspace, so that only this agent sees the criteria
     words = "" if control.looks_around else str((folder / "words.json").absolute())
-    command = [sys.executable, "-I", agent.__file__, words, "{prompt_file}", "{mcp_file}"]
+    command = [
+        sys.executable,
+        "-I",
+        agent.__file__,
+        words,
+        "{prompt_file}",
+        "{mcp_file}",
+    ]
     config = {
         **_CONFIG,
         "run_id": control.name,

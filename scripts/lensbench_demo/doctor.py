@@ -52,40 +52,40 @@ def obstacles() -> Iterator[Check]:
 def machine() -> Iterator[Check]:
     """Checks of this machine: what every benchmark needs, and what some features need."""
     yield Check("python", "ok", platform.python_version())
-    yield from check_sandbox(
-        find_sandbox(
-            {"mode": "auto", "visible": [], "hidden": [], "network": DEFAULT.sandbox_network}
-        )
+    sandbox = find_sandbox(
+        {
+            "mode": "auto",
+            "visible": [],
+            "hidden": [],
+            "network": DEFAULT.sandbox_network,
+        }
     )
+    yield from check_sandbox(sandbox)
     for place, folder in PLACES.items():
         free = shutil.disk_usage(folder).free / 1e9
-        outcome: Outcome = "ok" if free >= LEAST_GB else "warning"
-        yield Check(
-            place,
-            outcome,
-            f"{free:.0f} GB free" + ("" if outcome == "ok" else f"; {LEAST_GB} are safe"),
-        )
+        if free >= LEAST_GB:
+            yield Check(place, "ok", f"{free:.0f} GB free")
+        else:
+            yield Check(place, "warning", f"{free:.0f} GB free; {LEAST_GB} are safe")
     for program, (missing, why) in PROGRAMS.items():
         path = shutil.which(program)
         if path:
             yield Check(program, "ok", path)
         else:
             yield Check(program, missing, f"not on PATH: {why}")
-    yield from (_agent(kind, program.name) for kind, program in programs().items())
+    for kind, agent in programs().items():
+        yield _agent(kind, agent.name)
 
 
 def _agent(kind: str, program: str) -> Check:
     if not shutil.which(program):
         return Check(program, "skipped", "not on PATH")
-    if version := reported_version(kind):
-        return Check(
-            program,
-            "ok",
-            f"{version}: agent.kind is {kind}; `lensbench agent-check {kind}` shows what results can have",
-        )
-    return Check(
-        program, "warning", "does not start, or is another program: it reports no name and version"
-    )
+    version = reported_version(kind)
+    if not version:
+        why = "does not start, or is another program: it reports no name and version"
+        return Check(program, "warning", why)
+    more = f"`lensbench agent-check {kind}` shows what results can have"
+    return Check(program, "ok", f"{version}: agent.kind is {kind}; {more}")
 
 
 def reported_version(kind: str) -> str:
@@ -102,9 +102,8 @@ def benchmark(file: Path) -> list[Check]:
         scenarios = read_scenarios(
             config.scenario_files, config.repository, config.imported, config.agent.kind
         )
-        read = Check(
-            str(file), "ok", f"tasks: {len(scenarios.tasks)}, conditions: {len(config.conditions)}"
-        )
+        counts = f"tasks: {len(scenarios.tasks)}, conditions: {len(config.conditions)}"
+        read = Check(str(file), "ok", counts)
         if config.imported:
             return [read, Check("preflight", "skipped", "these runs were imported")]
         with tempfile.TemporaryDirectory() as folder:

@@ -111,7 +111,11 @@ def _other(piece: str) -> str:
 
 
 def _cased(word: str, like: str) -> str:
-    return word.upper() if like.isupper() else word.capitalize() if like[0].isupper() else word
+    if like.isupper():
+        return word.upper()
+    if like[0].isupper():
+        return word.capitalize()
+    return word
 
 
 def negated(fact: str) -> str:

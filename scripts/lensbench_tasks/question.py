@@ -91,11 +91,14 @@ def read_question(prompt: str) -> Question:
         if key not in terms or terms[key].weight < term.weight:
             terms[key] = term
     heaviest = sorted(terms.values(), key=lambda term: -term.weight)[:MAX_TERMS]
-    files = {PurePosixPath(term.text).stem for term in heaviest if FILE_PATH.fullmatch(term.text)}
-    identifiers = list(
-        dict.fromkeys(term.text for term in heaviest if term.whole and NAME.fullmatch(term.text))
-    )
-    names = [name for name in identifiers if name not in files] or identifiers
+    files = set()
+    identifiers: dict[str, None] = {}
+    for term in heaviest:
+        if FILE_PATH.fullmatch(term.text):
+            files.add(PurePosixPath(term.text).stem)
+        elif term.whole and NAME.fullmatch(term.text):
+            identifiers[term.text] = None
+    names = [name for name in identifiers if name not in files] or list(identifiers)
     return Question(tuple(heaviest), tuple(names), impact=bool(IMPACT.search(text)))
 
 
@@ -105,9 +108,10 @@ def question_text(prompt: str) -> str:
     for line in prompt.splitlines():
         has_text = any(earlier.strip() for earlier in lines)
         starts_paragraph = not lines or not lines[-1].strip()
-        if has_text and (
-            RULE_OR_HEADING.match(line) or (starts_paragraph and ABOUT_THE_ANSWER.match(line))
-        ):
+        is_form = bool(RULE_OR_HEADING.match(line))
+        if starts_paragraph and ABOUT_THE_ANSWER.match(line):
+            is_form = True
+        if has_text and is_form:
             break
         lines.append(line)
     return "\n".join(lines)[:MAX_TEXT]
@@ -118,13 +122,11 @@ def stem(word: str) -> str:
     word = word.lower()
     for ending, rest, least in ENDINGS:
         root = word[: -len(ending)]
-        if (
-            word.endswith(ending)
-            and len(root) >= least
-            and not word.endswith("ss")
-            and VOWEL.search(root)
-        ):
-            return root[:-1] if DOUBLED.search(root) else root + rest
+        is_word = len(root) >= least and VOWEL.search(root)
+        if word.endswith(ending) and is_word and not word.endswith("ss"):
+            if DOUBLED.search(root):
+                return root[:-1]
+            return root + rest
     if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 4:
         word = word[:-1]
     return word[:-1] if word.endswith("e") and len(word) > 4 else word
@@ -168,24 +170,20 @@ def _word_terms(prose: str) -> Iterator[Term]:
         previous = ""
         for word in words:
             if word.lower() in STOP_WORDS or len(word) < 3:
-                joining = word.lower() in JOINING
-                previous = (
-                    word
-                    if joining
-                    else previous
-                    if word.lower() in ("of", "the", "a", "an")
-                    else ""
-                )
+                if word.lower() in JOINING:
+                    previous = word
+                elif word.lower() not in ("of", "the", "a", "an"):
+                    previous = ""
                 continue
             root = stem(word)
             proper = word[0].isupper() and not clause.lstrip().startswith(word)
             yield Term(root, 1.4 if proper else 1.0, (root,), False)
             if previous:
                 first = previous.lower()
-                yield Term(
+                spellings = (
+                    f"{first}{root}",
+                    f"{first}_{root}",
                     f"{first} {root}",
-                    0.9,
-                    (first + root, f"{first}_{root}", f"{first} {root}"),
-                    False,
                 )
+                yield Term(f"{first} {root}", 0.9, spellings, False)
             previous = word

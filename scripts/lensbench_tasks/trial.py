@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -76,33 +77,30 @@ def _offline_answer(prompt: str, workspace: Path) -> str:
 def score(task: Task, answer: str) -> Fraction:
     """The share of the points that the patterns give an answer, not rounded."""
     text = normalise(answer)
-    points = [
-        POINTS.get(judge(criterion, text).verdict, POINTS[Verdict.MISSED])
-        for criterion in task.criteria
-    ]
-    return sum(points, Fraction(0)) / len(points)
+    total = Fraction(0)
+    for criterion in task.criteria:
+        verdict = judge(criterion, text).verdict
+        total += POINTS.get(verdict, POINTS[Verdict.MISSED])
+    return total / len(task.criteria)
 
 
 def _search(task: Task, survey: Survey) -> Fraction:
     """The best score from a search for one of the question's names, words or paths."""
-    terms = {
-        variant
-        for term in read_question(task.prompt).terms
-        for variant in term.variants
-        if len(variant) > 2
-    }
-    return max(
-        (score(task, "\n".join(_lines(term, survey))) for term in sorted(terms)),
-        default=Fraction(0),
-    )
+    searched: set[str] = set()
+    best = Fraction(0)
+    for term in read_question(task.prompt).terms:
+        for variant in term.variants:
+            if len(variant) > 2 and variant not in searched:
+                searched.add(variant)
+                lines = islice(_lines(variant, survey), FOUND_LINES)
+                best = max(best, score(task, "\n".join(lines)))
+    return best
 
 
-def _lines(term: str, survey: Survey) -> list[str]:
-    lines = [
-        f"{path}: {line.strip()}"
-        for path, text in survey.texts.items()
-        if term in text
-        for line in text.splitlines()
-        if term in line
-    ]
-    return lines[:FOUND_LINES]
+def _lines(words: str, survey: Survey) -> Iterator[str]:
+    """The lines with these words, as a search shows them."""
+    for path, text in survey.texts.items():
+        if words in text:
+            for line in text.splitlines():
+                if words in line:
+                    yield f"{path}: {line.strip()}"

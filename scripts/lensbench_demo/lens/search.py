@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 
 from lensbench.core.errors import UserError
 from lensbench_demo.lens.graph import Answer, fit, hub_scores, is_hub, is_inside
@@ -11,10 +12,18 @@ from lensbench_tasks.survey import Survey
 
 MAX_TERMS = 10
 MAX_LINE_CHARS = 160
-MAX_SYMBOLS, MAX_LINES, MAX_IMPORTERS = 5, 3, 5
+MAX_SYMBOLS = 5
+MAX_LINES = 3
+MAX_IMPORTERS = 5
 """Of each file that is shown."""
-SYMBOL_NAMED, FILE_NAMED, SYMBOL, PATH, HUB = 30.0, 20.0, 8.0, 6.0, 2.0
-"""What it counts that a term is the name of a symbol or a file, or a part of one; and to be imported most."""
+SYMBOL_NAMED = 30.0
+FILE_NAMED = 20.0
+"""What it counts that a term is the name of a symbol or a file."""
+SYMBOL = 8.0
+PATH = 6.0
+"""What it counts that a term is a part of one."""
+HUB = 2.0
+"""What it counts to be imported most."""
 
 
 def grep(survey: Survey, folder: str, query: str, limit: int) -> str:
@@ -23,15 +32,10 @@ def grep(survey: Survey, folder: str, query: str, limit: int) -> str:
     Raises UserError for a query without terms, or with more than ten.
     """
     hubs = hub_scores(survey)
-    paths = [path for path in survey.texts if is_inside(path, folder)]
     results: dict[str, list[Answer]] = {}
     for term in _terms(query):
-        scores = {}
-        for path in paths:
-            score = _score(survey, path, term)
-            if score:
-                scores[path] = round(score + HUB * hubs[path], 3)
-        best = sorted(scores, key=lambda path: (-scores[path], path))[:limit]
+        scores = _scores(survey, folder, term, hubs)
+        best = sorted(scores, key=lambda path: (-scores[path], path))
         results[term] = [
             {
                 "path": path,
@@ -42,14 +46,12 @@ def grep(survey: Survey, folder: str, query: str, limit: int) -> str:
                 "isHub": is_hub(survey, path),
                 "hubScore": hubs[path],
             }
-            for path in best
+            for path in best[:limit]
         ]
 
     def build(length: int) -> Answer:
-        return {
-            "terms": list(results),
-            "results": {term: hits[:length] for term, hits in results.items()},
-        }
+        shown = {term: hits[:length] for term, hits in results.items()}
+        return {"terms": list(results), "results": shown}
 
     return fit(build, {term: len(hits) for term, hits in results.items()})
 
@@ -69,6 +71,22 @@ def _terms(query: str) -> list[str]:
     return terms
 
 
+def _scores(
+    survey: Survey,
+    folder: str,
+    term: str,
+    hubs: Mapping[str, float],
+) -> dict[str, float]:
+    """The files below `folder` that match a term, with their scores."""
+    scores = {}
+    for path in survey.texts:
+        if is_inside(path, folder):
+            score = _score(survey, path, term)
+            if score:
+                scores[path] = round(score + HUB * hubs[path], 3)
+    return scores
+
+
 def squeeze(name: str) -> str:
     """A name in lower case without separators: OptionParser, option_parser and "option parser" are the same."""
     return re.sub(r"[\s_-]", "", name).lower()
@@ -78,7 +96,8 @@ def _score(survey: Survey, path: str, term: str) -> float:
     """How well a file matches: by its name, its symbols, and how often the term is in its text."""
     wanted = squeeze(term)
     score = 0.0
-    if wanted == squeeze(path.rpartition("/")[2].partition(".")[0]):
+    file_name = path.rpartition("/")[2]
+    if wanted == squeeze(file_name.partition(".")[0]):
         score += FILE_NAMED
     elif term.lower() in path.lower():
         score += PATH
@@ -87,7 +106,8 @@ def _score(survey: Survey, path: str, term: str) -> float:
         score += SYMBOL_NAMED
     elif any(wanted in name for name in names):
         score += SYMBOL
-    return score + math.log2(1 + survey.texts[path].lower().count(term.lower()))
+    count = survey.texts[path].lower().count(term.lower())
+    return score + math.log2(1 + count)
 
 
 def _symbols(survey: Survey, path: str, term: str) -> list[Answer]:

@@ -19,9 +19,13 @@ from lensbench_tasks.question import Question, Term, read_question
 
 SEARCHED = 12
 """Terms that are searched for."""
-READ, TOLD = 8, 2
-"""Files to read: found by own searches, and named by tools."""
-PASSAGES, PER_FILE = 10, 4
+READ = 8
+"""Files to read that own searches found."""
+TOLD = 2
+"""Files to read that tools named."""
+PASSAGES = 10
+PER_FILE = 4
+"""Passages to quote in all, and of one file."""
 NAMED = 2.0
 """What a passage counts in a definition whose name the question spells out."""
 ASIDE = 0.4

@@ -12,8 +12,11 @@ from lensbench_tasks.question import Term
 LINE_WIDTH = 170
 LONGEST = 4_500
 """Characters; the best comes first, so what is cut is the weakest."""
-BEST_LINES, BEFORE, AFTER = 3, 2, 1
-"""Lines to quote of a passage, with the lines around each."""
+BEST_LINES = 3
+"""Lines to quote of a passage."""
+BEFORE = 2
+AFTER = 1
+"""Lines to quote around each."""
 IMPORTERS_SHOWN = 20
 
 
@@ -60,7 +63,9 @@ def _quoted(passage: Passage, toolbox: Toolbox) -> Iterator[str]:
     texts = toolbox.workspace.lines(passage.path)
     numbers: set[int] = set()
     for line in passage.lines[:BEST_LINES]:
-        numbers.update(range(max(1, line - BEFORE), min(len(texts), line + AFTER) + 1))
+        first = max(1, line - BEFORE)
+        last = min(len(texts), line + AFTER)
+        numbers.update(range(first, last + 1))
     for number in sorted(numbers):
         text = printable(texts[number - 1].strip())
         if text:

@@ -59,9 +59,8 @@ def _pinned(index: str, name: str, version: str) -> Source:
 
 def tasks_between(releases: Releases, bench: Prover) -> Iterator[ChangeFate]:
     """A task, or the reasons against it, for each change between the releases. Raises UserError."""
-    earlier, later = (
-        prepare(source, bench.cache).tree.resolve() for source in (releases.earlier, releases.later)
-    )
+    earlier = prepare(releases.earlier, bench.cache).tree.resolve()
+    later = prepare(releases.later, bench.cache).tree.resolve()
     suite = bench.suite(earlier)
     installation = bench.environment(suite.environments[0], earlier)
     test_paths = [
@@ -70,9 +69,9 @@ def tasks_between(releases: Releases, bench: Prover) -> Iterator[ChangeFate]:
         if piece.lines
     ]
     files = {path: Binary.text_or_bytes((later / path).read_bytes()) for path in test_paths}
-    whole = (
-        sorted({path.partition("/")[0] for path in test_paths}) if suite.report == PYTEST else []
-    )
+    whole: list[str] = []
+    if suite.report == PYTEST:
+        whole = sorted({path.partition("/")[0] for path in test_paths})
 
     def run(
         tree: Path, programs: Sequence[str], only: Collection[str]
@@ -82,13 +81,14 @@ def tasks_between(releases: Releases, bench: Prover) -> Iterator[ChangeFate]:
             for path, content in files.items()
             if path in programs or not is_test_program(path)
         }
-        words = sorted(only) if only and suite.report == PYTEST else programs or whole
-        trial = bench.run(tree, b"", bench.hidden_tests(suite, words, selection), installation)
-        return (
-            None
-            if trial.problem
-            else {name: result is TestResult.PASSED for name, result in trial.results.items()}
-        )
+        words = programs or whole
+        if only and suite.report == PYTEST:
+            words = sorted(only)
+        tests = bench.hidden_tests(suite, words, selection)
+        trial = bench.run(tree, b"", tests, installation)
+        if trial.problem:
+            return None
+        return {name: result is TestResult.PASSED for name, result in trial.results.items()}
 
     entries = _news(earlier, later)
     for number, change in enumerate(changes_between(earlier, later, run), 1):
@@ -97,9 +97,8 @@ def tasks_between(releases: Releases, bench: Prover) -> Iterator[ChangeFate]:
         lines = sum(piece.size for piece in change.pieces)
         what = f"{', '.join(paths)}: {lines} lines"
         if lines > MAX_LINES:
-            yield ChangeFate(
-                name, what, None, (f"it changes {lines} lines, more than {MAX_LINES}",)
-            )
+            problem = f"it changes {lines} lines, more than {MAX_LINES}"
+            yield ChangeFate(name, what, None, (problem,))
             continue
         text = patch(change.pieces, earlier)
         hidden_texts = [str(files[path]) for path in change.tests]
@@ -143,21 +142,17 @@ def _task(
 
 def _news(earlier: Path, later: Path) -> list[str]:
     """The change log entries of the later release that the earlier one lacks."""
-    logs = [
-        path
-        for path in later.iterdir()
-        if re.match(r"(?i)(changelog|changes|history|news)\b", path.name)
-    ]
-    entries = []
-    for log in (path for path in logs if path.is_file() and (earlier / path.name).is_file()):
-        files = (earlier / log.name, log)
-        old, new = (
-            file.read_text(errors="replace", encoding="utf-8").splitlines() for file in files
-        )
-        old_lines = set(old)
-        new = [line for line in new if line not in old_lines]
-        entries += [
-            " ".join(entry.split())
-            for entry in re.split(r"(?m)^\s*[-*+]\s+|\n\s*\n", "\n".join(new))
-        ]
-    return [entry for entry in entries if len(entry.split()) > 3]
+    entries: list[str] = []
+    for log in later.iterdir():
+        former = earlier / log.name
+        is_log = re.match(r"(?i)(changelog|changes|history|news)\b", log.name)
+        if not is_log or not log.is_file() or not former.is_file():
+            continue
+        old = set(former.read_text(errors="replace", encoding="utf-8").splitlines())
+        new = log.read_text(errors="replace", encoding="utf-8").splitlines()
+        added = "\n".join(line for line in new if line not in old)
+        for entry in re.split(r"(?m)^\s*[-*+]\s+|\n\s*\n", added):
+            words = entry.split()
+            if len(words) > 3:
+                entries.append(" ".join(words))
+    return entries

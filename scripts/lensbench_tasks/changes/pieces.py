@@ -38,13 +38,11 @@ class EditPiece(NamedTuple):
 
 def differences(before: Path, after: Path, rule: Callable[[str], bool]) -> list[EditPiece]:
     """The pieces that change tree `before` to `after`, in the files of the `rule`, sorted by path and line."""
-    paths = sorted({*_files(before), *_files(after)})
-    return [
-        piece
-        for path in paths
-        if rule(path)
-        for piece in _pieces(path, _read(before, path), _read(after, path))
-    ]
+    pieces: list[EditPiece] = []
+    for path in sorted({*_files(before), *_files(after)}):
+        if rule(path):
+            pieces += _pieces(path, _read(before, path), _read(after, path))
+    return pieces
 
 
 def _files(tree: Path) -> Iterator[str]:
@@ -59,47 +57,58 @@ def _files(tree: Path) -> Iterator[str]:
 
 def _read(tree: Path, path: str) -> bytes | None:
     file = tree / path
-    return file.read_bytes() if file.is_file() and not file.is_symlink() else None
+    if not file.is_file() or file.is_symlink():
+        return None
+    return file.read_bytes()
 
 
 def _pieces(path: str, before: bytes | None, after: bytes | None) -> Iterator[EditPiece]:
     if before == after:
         return
-    old, new = (
-        text.splitlines(keepends=True) if text is not None else [] for text in (before, after)
-    )
+    old = (before or b"").splitlines(keepends=True)
+    new = (after or b"").splitlines(keepends=True)
     if before is None or after is None or b"\0" in before + after:
         yield EditPiece(path, 0, len(old), tuple(new), whole=True)
         return
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     for group in matcher.get_grouped_opcodes(_NEAR // 2):
         edits = [opcode for opcode in group if opcode[0] != "equal"]
-        (_, start, _, first, _), (_, _, stop, _, last) = edits[0], edits[-1]
+        _, start, _, first, _ = edits[0]
+        _, _, stop, _, last = edits[-1]
         yield EditPiece(path, start, stop, tuple(new[first:last]))
 
 
 def own_names(pieces: Sequence[EditPiece], before: Path) -> list[frozenset[bytes]]:
     """The names on the changed lines of each piece, old and new, that no unchanged line of the changed files has."""
-    files = {
-        path: (_read(before, path) or b"").splitlines() for path in {piece.path for piece in pieces}
-    }
-    texts = [
-        b"\n".join((*files[piece.path][piece.start : piece.stop], *piece.lines)) for piece in pieces
-    ]
+    unchanged: dict[str, list[bytes]] = {}
+    changed: list[frozenset[bytes]] = []
+    for path in {piece.path for piece in pieces}:
+        unchanged[path] = (_read(before, path) or b"").splitlines()
     for piece in pieces:
-        files[piece.path][piece.start : piece.stop] = [b""] * (piece.stop - piece.start)
-    common = {name for lines in files.values() for line in lines for name in _NAME.findall(line)}
-    return [frozenset(_NAME.findall(text)) - common for text in texts]
+        old = unchanged[piece.path][piece.start : piece.stop]
+        text = b"\n".join((*old, *piece.lines))
+        changed.append(frozenset(_NAME.findall(text)))
+    for piece in pieces:
+        blank = [b""] * (piece.stop - piece.start)
+        unchanged[piece.path][piece.start : piece.stop] = blank
+    common: set[bytes] = set()
+    for lines in unchanged.values():
+        for line in lines:
+            common.update(_NAME.findall(line))
+    return [names - common for names in changed]
 
 
 def apply(pieces: Iterable[EditPiece], tree: Path) -> None:
     """Applies pieces to `tree`, which must be unchanged since they were computed."""
     for path, of_file in groupby(sorted(pieces), key=lambda piece: piece.path):
-        file, edits = tree / path, list(of_file)
+        file = tree / path
+        edits = list(of_file)
         if edits[0].whole and not edits[0].lines and file.exists():
             file.unlink()
             continue
-        lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
+        lines: list[bytes] = []
+        if file.exists():
+            lines = file.read_bytes().splitlines(keepends=True)
         for edit in reversed(edits):  # from the end, so that earlier line numbers stay valid
             lines[edit.start : edit.stop] = edit.lines
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -113,14 +122,15 @@ def patch(pieces: Iterable[EditPiece], before: Path) -> str:
         tree = Path(folder)
         git(tree, "init", "--quiet", "--template=")
         for path in {piece.path for piece in edits}:
-            if (old := _read(before, path)) is not None:
-                (tree / path).parent.mkdir(parents=True, exist_ok=True)
-                (tree / path).write_bytes(old)
+            old = _read(before, path)
+            if old is not None:
+                file = tree / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(old)
         git(tree, "add", "--all", "--force", ".")
         former = git(tree, "write-tree").decode().strip()
         apply(edits, tree)
         git(tree, "add", "--all", "--force", ".")
         later = git(tree, "write-tree").decode().strip()
-        return git(tree, "diff", "--binary", "--no-renames", former, later).decode(
-            errors="surrogateescape"
-        )
+        difference = git(tree, "diff", "--binary", "--no-renames", former, later)
+        return difference.decode(errors="surrogateescape")

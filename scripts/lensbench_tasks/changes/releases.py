@@ -56,23 +56,21 @@ def changes_between(earlier: Path, later: Path, run: Run) -> list[ReleaseChange]
             apply((pieces[number] for number in selection), tree)
             apply(tests, tree)
             results = run(tree, files, only)
-            return (
-                None
-                if results is None
-                else frozenset(test for test, success in results.items() if success)
-            )
+        if results is None:
+            return None
+        return frozenset(test for test, success in results.items() if success)
 
-    last = {file: passing([file], range(len(pieces))) for file in programs}
-    first = {file: passing([file], ()) for file in programs if last[file]}
+    everything = range(len(pieces))
     asking = {}
-    for file, before in first.items():
-        failing = (last[file] or frozenset()) - before if before is not None else frozenset[str]()
-        if 0 < len(failing) <= MAX_FAILING:
-            asking[file] = failing
-    failing = frozenset[str]().union(*asking.values())
+    for file in programs:
+        after = passing([file], everything)
+        before = passing([file], ()) if after else None
+        if after and before is not None and 0 < len(after - before) <= MAX_FAILING:
+            asking[file] = after - before
     if not asking:
         return []
-    baseline = (passing([], ()) or frozenset()) & (passing([], range(len(pieces))) or frozenset())
+    failing = frozenset[str]().union(*asking.values())
+    baseline = (passing([], ()) or frozenset()) & (passing([], everything) or frozenset())
     apart = separate(
         len(pieces),
         failing,
@@ -80,18 +78,18 @@ def changes_between(earlier: Path, later: Path, run: Run) -> list[ReleaseChange]
         lambda selection: baseline <= (passing([], selection) or frozenset()),
     )
     names = own_names(pieces, earlier)
-    rest = frozenset(range(len(pieces))).difference(*(change.pieces for change in apart))
+    rest = frozenset(everything).difference(*(change.pieces for change in apart))
+    helpers = [path for path in paths if path not in programs]
     changes = []
     for change in apart:
         own = frozenset[bytes]().union(*(names[number] for number in change.pieces))
         selection = change.pieces | {number for number in rest if names[number] & own}
         files = [file for file in asking if asking[file] & change.tests]
-        helpers = [path for path in paths if path not in programs]
         changes.append(
             ReleaseChange(
-                tuple(pieces[number] for number in sorted(selection)),
-                (*files, *helpers),
-                tuple(sorted(change.tests)),
+                pieces=tuple(pieces[number] for number in sorted(selection)),
+                tests=(*files, *helpers),
+                fail_to_pass=tuple(sorted(change.tests)),
             )
         )
     return sorted(changes, key=lambda change: -len(change.fail_to_pass))

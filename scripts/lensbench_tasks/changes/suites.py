@@ -196,7 +196,11 @@ def suite_of(
         )
     if command:
         words = tuple(shlex.split(command))
-        report = JUNIT if REPORT_PLACE in command else NODE if "--test" in words else PYTEST
+        report = PYTEST
+        if REPORT_PLACE in command:
+            report = JUNIT
+        elif "--test" in words:
+            report = NODE
         suite = suite._replace(command=words, report=report)
     return suite._replace(environments=(tuple(environment),)) if environment else suite
 
@@ -227,7 +231,9 @@ def _python(tree: Path, moment: Moment) -> Suite:
 def _own_plugins(tree: Path) -> Iterator[str]:
     """The plugins that the project's own options load; the other options are not used."""
     for name in ("pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml"):
-        text = (tree / name).read_text("utf-8", "replace") if (tree / name).is_file() else ""
+        text = ""
+        if (tree / name).is_file():
+            text = (tree / name).read_text("utf-8", "replace")
         for options in re.findall(r"(?m)^addopts\s*=(.*\n(?:[ \t].*\n)*)", text):
             yield from (
                 word

@@ -96,15 +96,18 @@ def render_report(head: str, fates: Sequence[ChangeFate]) -> str:
         if fate.proof
         for name in fate.proof.flaky
     ]
-    lines += ["", "Flaky tests, left out:", "", *flaky] if flaky else []
+    if flaky:
+        lines += ["", "Flaky tests, left out:", "", *flaky]
     notes = [f"- {fate.id}: {plain_text(fate.note)}" for fate in successes if fate.note]
-    lines += ["", "Prompts:", "", *notes] if notes else []
+    if notes:
+        lines += ["", "Prompts:", "", *notes]
     drops = [
         f"- **{fate.id}**, {plain_text(fate.what)}: {plain_text('; '.join(fate.reasons[:3]))}"
         for fate in fates
         if not fate.task
     ]
-    lines += ["", "Dropped:", "", *drops] if drops else []
+    if drops:
+        lines += ["", "Dropped:", "", *drops]
     return "\n".join(lines) + "\n"
 
 

@@ -88,10 +88,14 @@ def _routes(
 
 def _is_public(one: Definition, survey: Survey) -> bool:
     """True for a function with a telling length of name that other programs may call."""
-    if any(name.startswith("_") for name in (one.name, one.owner)) or len(one.name) < MIN_LENGTH:
+    if one.name.startswith("_") or one.owner.startswith("_"):
+        return False
+    if len(one.name) < MIN_LENGTH:
         return False
     pattern = _PUBLIC.get(survey.languages[one.path] or "")
-    return pattern is None or one.name == "main" or bool(re.match(pattern, one.text))
+    if pattern is None or one.name == "main":
+        return True
+    return bool(re.match(pattern, one.text))
 
 
 def _certain(start: Definition, graph: CallGraph) -> Sequence[Chain]:
@@ -100,8 +104,9 @@ def _certain(start: Definition, graph: CallGraph) -> Sequence[Chain]:
     for _ in range(HOPS - 1):
         longer: list[Chain] = []
         for chain in chains:
+            passed = [start, *(site.callee for site in chain)]
             for site in graph.callees.get(chain[-1].callee, ()):
-                if site.callee is not start and site.callee not in [one.callee for one in chain]:
+                if site.callee not in passed:
                     longer.append([*chain, site])
         chains = longer
     return chains

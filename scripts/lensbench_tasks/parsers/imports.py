@@ -82,12 +82,15 @@ class _Resolver:
     def _near(self, path: str, family: str, spelled: str) -> list[str]:
         """A file by its path from the importing file, or from the root of the tree."""
         folder = dirname(path)
+        is_standard = family == "python" and _is_standard(spelled)
         if spelled.startswith("."):
             starts = [folder]
-        elif family == "javascript" or (family == "python" and _is_standard(spelled)):
+        elif family == "javascript" or is_standard:
             starts = []
         else:
-            source_root = path[: path.rfind("src/") + 3] if "src/" in path else "src"
+            source_root = "src"
+            if "src/" in path:
+                source_root = path[: path.rfind("src/") + 3]
             starts = [folder, splitext(path)[0], source_root, ""]
         for start in starts:
             found = self._whole.get((family, normpath(join(start, spelled))), [])
@@ -130,7 +133,9 @@ def _spellings(path: str) -> Iterator[str]:
 
 def _only(found: list[str]) -> list[str]:
     """A single file; a source and the declaration of its types are the source."""
-    sources = [path for path in found if not path.endswith((".d.ts", ".pyi"))] or found
+    sources = [path for path in found if not path.endswith((".d.ts", ".pyi"))]
+    if not sources:
+        sources = found
     return sources if len(sources) == 1 else []
 
 
@@ -139,17 +144,15 @@ def _paths(one: Import) -> Iterator[str]:
     if one.module.startswith(("./", "../")):
         yield re.sub(r"\.[cm]?[jt]sx?$", "", one.module)
         return
-    if re.match(
-        r"\.+\w|\.+$", one.module
-    ):  # Python: a dot is this folder, and each further one the folder above it
+    start = []
+    if re.match(r"\.+\w|\.+$", one.module):
+        # Python: a dot is this folder, and each further one the folder above it
         dots = len(one.module) - len(one.module.lstrip("."))
-        start = "/".join([".", *[".."] * (dots - 1)])
-    else:
-        start = ""
+        start = [".", *[".."] * (dots - 1)]
     parts = [part for part in re.split(r"::|[./]", one.module) if part not in _HERE]
     inside = [part for part in re.split(r"::|\.", one.part) if part]
     for size in range(len(inside), -1, -1):
-        spelled = [start, *parts, *inside[:size]] if start else [*parts, *inside[:size]]
+        spelled = [*start, *parts, *inside[:size]]
         if spelled:
             yield "/".join(spelled)
     if "::" in one.module:
