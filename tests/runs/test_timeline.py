@@ -245,3 +245,64 @@ def test_the_id_of_a_call_that_said_nothing_hides_no_other_call(got: str) -> Non
     second = {**first, "input": {"command": "seek index ."}}
     calls = steps(first, answer, second, answer)
     assert [json.loads(step.given)["command"] for step in calls] == ["true", "seek index ."]
+
+
+def at(second: float) -> str:
+    return f"2026-11-20T21:26:{second:06.3f}Z"
+
+
+def timed_claude() -> list[Event]:
+    (call, result), (other, other_result) = claude(0, "a", "x"), claude(1, "b", "y")
+    answer = {"type": "assistant", "message": {"content": [{"type": "text", "text": "there"}]}}
+    seconds = [1.0, 3.0, 4.0, 8.0, 10.5]
+    return [
+        {**event, "timestamp": at(second)}
+        for event, second in zip((call, other, result, other_result, answer), seconds, strict=True)
+    ]
+
+
+def timed_gemini() -> list[Event]:
+    (call, result), (other, other_result) = gemini(0, "a", "x"), gemini(1, "b", "y")
+    answer = {"type": "message", "role": "assistant", "content": "the", "delta": True}
+    seconds = [1.0, 3.0, 4.0, 8.0, 10.0, 10.5]
+    return [
+        {**event, "timestamp": at(second)}
+        for event, second in zip(
+            (call, other, result, other_result, answer, {**answer, "content": "re"}),
+            seconds,
+            strict=True,
+        )
+    ]
+
+
+@pytest.mark.parametrize("events", [timed_claude(), timed_gemini()], ids=["claude", "gemini"])
+def test_the_time_of_a_run_is_that_of_the_model_and_of_its_tools(events: list[Event]) -> None:
+    first, second, words = steps(*events)
+    assert (first.model_s, first.tool_s) == (0.0, 1.0)
+    assert (second.model_s, second.tool_s) == (2.0, 4.0)
+    assert (words.model_s, words.tool_s) == (2.5, None)
+    assert sum(step.seconds or 0 for step in (first, second, words)) == 9.5
+
+
+def test_a_call_that_is_shown_when_it_is_complete_has_the_seconds_that_the_stream_says() -> None:
+    state = {"status": "completed", "input": {}, "output": "", "time": {"start": 3000, "end": 5000}}
+    part = {"callID": "c", "tool": "Grep", "state": state}
+    text = {"type": "text", "timestamp": 1000, "part": {"text": "I look."}}
+    _, call = steps(text, {"type": "tool_use", "timestamp": 5500, "part": part})
+    assert (call.model_s, call.tool_s) == (2.5, 2.0)
+
+
+def test_without_times_no_step_has_seconds() -> None:
+    for events in (CODEX, EVENTS, CLAUDE):
+        assert {step.seconds for step in steps(*events)} == {None}
+
+
+def test_the_request_behind_a_step_is_that_of_its_message_and_not_of_a_sub_agents() -> None:
+    usage = {"input_tokens": 5, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 5}
+    message = {"role": "assistant", "content": [CALL], "usage": usage}
+    own = {"type": "assistant", "message": message}
+    inner = {**own, "parent_tool_use_id": "p"}
+    assert [step.request for step in steps(own, inner)] == [100, None]
+    tokens = {"input": 5, "output": 2, "cache": {"read": 90, "write": 5}}
+    finish = {"type": "step_finish", "part": {"tokens": tokens}}
+    assert [step.request for step in steps(*OPENCODE, finish)] == [100, 100]

@@ -44,12 +44,23 @@ class Step:
     """The model got a part of the result, or a note in its place."""
     at_s: float | None = None
     """Seconds since the first event with a time."""
+    model_s: float | None = None
+    """Seconds from the event before until the model had written it."""
+    tool_s: float | None = None
+    """Seconds from the event before until its result was there: calls at the same time share them."""
     request: int | None = None
     """The tokens of the request that the model answered with this step, where the stream shows them."""
 
     @property
     def line(self) -> str:
         return f"{self.title} {' '.join(self.given.split())}"[:200]
+
+    @property
+    def seconds(self) -> float | None:
+        """The seconds of the model and of the tool; None where the stream shows no times."""
+        if self.model_s is None and self.tool_s is None:
+            return None
+        return (self.model_s or 0.0) + (self.tool_s or 0.0)
 
     @property
     def result_tokens(self) -> float | None:
@@ -73,19 +84,26 @@ def read_timeline(lines: Iterable[str]) -> list[Step]:
     entries: list[tuple[Hashable, str | None, Event]] = []
     begun: set[Hashable] = set()
     began: float | None = None
+    before: float | None = None
     unfinished = 0  # the first step whose request has not shown its tokens yet
     for line in lines:
         event = read_event(line)
         if event is None:
             continue
         moment = _moment(event.get("timestamp"))
-        began = moment if began is None else began
+        if began is None:
+            began = before = moment
         if event["type"] == "step_finish":
             for step in steps[unfinished:]:
                 step.request = _of_step(mapping(mapping(event.get("part")).get("tokens")))
             unfinished = len(steps)
         for key, step in _steps(event):
+            if step.kind != "call" and not (step.given or step.title):
+                continue
             step.request = _of_message(event)
+            if moment is not None and before is not None:
+                _share_seconds(step, max(moment - before, 0.0))
+                before = max(moment, before)
             step.at_s = (
                 round(moment - began, 1) if moment is not None and began is not None else None
             )
@@ -108,10 +126,22 @@ def read_timeline(lines: Iterable[str]) -> list[Step]:
         call.got = result.got
         call.failed = result.failed
         call.size = result.size
+        call.tool_s = result.tool_s
         call.is_whole = result.is_whole
         call.is_cut = result.is_cut
     kept = {id(use.call["step"]) for use in uses}
     return [step for step in steps if step.kind != "call" or id(step) in kept]
+
+
+def _share_seconds(step: Step, passed: float) -> None:
+    """Gives the seconds before an event to the tool, if it is a result; of a call that is shown when it is complete,
+    the tool has those that the stream says, and the model the rest."""
+    is_result = step.kind == "call" and not step.title
+    of_tool = passed if is_result else min(step.tool_s or 0.0, passed)
+    if is_result or step.tool_s is not None:
+        step.tool_s = round(of_tool, 3)
+    if not is_result:
+        step.model_s = round(passed - of_tool, 3)
 
 
 def own_calls(transcript: Iterable[str]) -> list[Step]:
@@ -146,7 +176,9 @@ def _of_step(tokens: Event) -> int | None:
 def _add(steps: list[Step], step: Step, goes_on: bool) -> None:
     if goes_on and steps and steps[-1].kind == step.kind:
         steps[-1].given += step.given
-    elif step.given or step.title:
+        if step.model_s is not None:
+            steps[-1].model_s = (steps[-1].model_s or 0.0) + step.model_s
+    else:
         steps.append(step)
 
 
@@ -181,6 +213,9 @@ def _steps(event: Event) -> Iterator[tuple[Hashable, Step]]:
             step = Step("call", text(part.get("tool")), _shown(state.get("input")), out)
             step.failed = state.get("status") == "error"
             step.is_cut = mapping(state.get("metadata")).get("truncated") is True
+            start, end = (_moment(mapping(state.get("time")).get(key)) for key in ("start", "end"))
+            if start is not None and end is not None:
+                step.tool_s = max(end - start, 0.0)
             yield _id(part.get("callID")), step
         case "tool_use":
             parameters = _shown(event.get("parameters"))

@@ -6,7 +6,7 @@ import gzip
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import islice
@@ -21,6 +21,7 @@ from lensbench.core.errors import printable, printable_lines
 from lensbench.core.frozen_plan import MECHANICAL
 from lensbench.core.handed_over import read_answer
 from lensbench.core.numbers import exact
+from lensbench.core.preflight_results import BYTES_A_TOKEN
 from lensbench.core.records import RunId
 from lensbench.core.rows import COUNTING, DecisionRow
 from lensbench.core.store import run_files
@@ -344,6 +345,44 @@ class RunPage(NamedTuple):
     """Why there is no timeline; empty when there is one."""
     transcript: str
     """The path of the whole output, relative to the run folder."""
+    spent: Sequence[Spent] = ()
+    """Where its time and its tokens went; the most time first."""
+    longest: Sequence[tuple[int, Step]] = ()
+    """The steps that took longest, with their numbers."""
+
+
+class Spent(NamedTuple):
+    """What the model, or a tool, took of a run; None is not shown."""
+
+    who: str
+    """The tool; empty for the model."""
+    calls: int
+    seconds: float | None
+    tokens: float | None
+    """Those of its results, estimated."""
+
+
+def spent_by(steps: Sequence[Step]) -> list[Spent]:
+    """What the model and each tool took, the most time first, and the most tokens where no times are shown."""
+    by_tool: dict[str, list[Step]] = {}
+    for step in steps:
+        if step.kind == "call":
+            by_tool.setdefault(step.title, []).append(step)
+    rows = [Spent("", 0, _sum(step.model_s for step in steps if step.kind != "end"), None)]
+    for tool, calls in by_tool.items():
+        seconds = _sum(step.tool_s for step in calls)
+        rows.append(Spent(tool, len(calls), seconds, _sum(step.result_tokens for step in calls)))
+    return sorted(rows, key=lambda row: (-(row.seconds or 0), -(row.tokens or 0)))
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    """The sum; None where one is not known, or there is none."""
+    total: float | None = None
+    for value in values:
+        if value is None:
+            return None
+        total = (total or 0.0) + value
+    return total
 
 
 def run_page(folder: Path, run: RunId) -> RunPage | None:
@@ -359,10 +398,30 @@ def run_page(folder: Path, run: RunId) -> RunPage | None:
         return RunPage(run, [], 0, f"the transcript cannot be read ({error})", name)
     problem = "" if steps else "this agent's output shows no single steps"
     rows = (
-        replace(step, title=printable(step.title), given=_cut(step.given), got=_cut(step.got))
+        replace(
+            step,
+            title=printable(step.title),
+            given=_cut(step.given),
+            got=_cut(step.got),
+            size=round((step.result_tokens or 0) * BYTES_A_TOKEN),
+        )
         for step in steps
     )
-    return RunPage(run, [*islice(rows, MOST_STEPS)], max(len(steps) - MOST_STEPS, 0), problem, name)
+    return RunPage(
+        run,
+        [*islice(rows, MOST_STEPS)],
+        max(len(steps) - MOST_STEPS, 0),
+        problem,
+        name,
+        spent_by(steps),
+        longest_steps(steps[:MOST_STEPS]),
+    )
+
+
+def longest_steps(steps: Sequence[Step]) -> list[tuple[int, Step]]:
+    """The three steps that took most time, with their numbers; none where the stream shows no times."""
+    timed = [(number, step) for number, step in enumerate(steps, 1) if step.seconds]
+    return sorted(timed, key=lambda item: -(item[1].seconds or 0.0))[:3]
 
 
 def _cut(text: str) -> str:
