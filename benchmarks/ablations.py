@@ -1,7 +1,7 @@
 """How often an ablation says `earns` or `costs` of members whose worth is planted: the product's own estimates and
 verdicts on drawn scores and costs.
 
-    python benchmarks/ablations.py [--replications 100] [--tasks 24 48]
+    python benchmarks/ablations.py [--replications 100] [--tasks 24 48] [--world WORDS]
 
 docs/measured/ablations.md is its output: `python tools/docs/measured.py ablations`.
 """
@@ -11,15 +11,19 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from habits import DEFAULTS
 
+from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.records import Attempt, Outcome, Record, RunId
 from lensbench.core.rows import RunStatus
-from lensbench.results.ablation import OF_VERDICT
+from lensbench.results.ablation import ablation
+from lensbench.runs.requests_file import RequestFindings
 from lensbench.scores.estimates import write_estimates
 from lensbench.scores.run_tables import Tables
 
@@ -31,6 +35,8 @@ class Member(NamedTuple):
 
     gain: float = 0.0
     cost: float = 0.0
+    replaces: str = ""
+    """The member that gives the same gain: both together give it once."""
 
 
 WORLDS: dict[str, dict[str, Member]] = {
@@ -43,9 +49,23 @@ WORLDS: dict[str, dict[str, Member]] = {
         "b": Member(),
     },
     "one dear (costs 70% more), two idle": {"dear": Member(0, 0.7), "a": Member(), "b": Member()},
+    "two that replace each other (20 points)": {
+        "twin": Member(0.20),
+        "other twin": Member(0.20, replaces="twin"),
+    },
+    "one needed, one misleading, one idle, two that replace each other": {
+        "needed": Member(0.20),
+        "misleading": Member(-0.20),
+        "idle": Member(),
+        "twin": Member(0.20),
+        "other twin": Member(0.20, replaces="twin"),
+    },
 }
+TWINS = "two that replace each other (20 points)"
+"""The world in which one of both is enough, and the table should say so."""
 TRUE_WORDS = {"needed": "earns", "misleading": "costs", "dear": "costs"}
 """The right words of members that are not idle; those of the others are wrong."""
+PROCESSES = 4
 SPREAD = 0.12
 """The standard deviation of a run's score around that of its task, as a share of 1."""
 NOISE = 0.25
@@ -62,7 +82,7 @@ def drawn_tables(members: dict[str, Member], tasks: int, rng: np.random.Generato
     records: dict[RunId, Record] = {}
     validity: list[Any] = []
     for condition, present in there.items():
-        gain = sum(members[name].gain for name in present)
+        gain = sum(members[name].gain for name in present if members[name].replaces not in present)
         price = 0.1 * (1 + sum(members[name].cost for name in present))
         for name, mean in zip(names, own, strict=True):
             score = float(np.clip(mean + gain + rng.normal(0, SPREAD), 0, 1))
@@ -85,6 +105,7 @@ def drawn_tables(members: dict[str, Member], tasks: int, rng: np.random.Generato
     plan: Any = {
         "agent": {"kind": "codex", "model": "m"},
         "imported": False,
+        "settings_sha256": "",
         "model_mapping": "m=m",
         "order": names,
         "tasks": {name: {"repository": name, "category": "Debug"} for name in names},
@@ -105,28 +126,44 @@ def record(run: RunId, cost: float) -> Record:
     return Record(*run, "run", attempt, outcome, "", 0, made_with={"agent": {}, "condition": {}})
 
 
-def words(members: dict[str, Member], tasks: int, rng: np.random.Generator) -> dict[str, str]:
-    """The word of each member in one drawn ablation."""
+class Said(NamedTuple):
+    """What the table of an ablation says."""
+
+    words: dict[str, str]
+    sentences: str
+
+
+def said_of(members: dict[str, Member], tasks: int, rng: np.random.Generator) -> Said:
+    """The word of each member in one drawn ablation, and the sentences below the table."""
+    tables = drawn_tables(members, tasks, rng)
     with tempfile.TemporaryDirectory() as folder:
-        found = write_estimates(Path(folder), drawn_tables(members, tasks, rng))["comparisons"]
-    said = {}
-    for name in members:
-        verdict = found[f"without_{name}"]["gate"].verdict
-        said[name] = OF_VERDICT.get(verdict, "cannot tell")
-    return said
+        found = write_estimates(Path(folder), tables)["comparisons"]
+    conditions = tables.plan["conditions"]
+    facts: Any = {"baseline": "all", "conditions": conditions, "estimates": found}
+    figures: dict[str, dict[str, Any]] = {name: {} for name in found}
+    rows, sentences = ablation(facts, tables, PreflightFindings(), RequestFindings(), figures)
+    return Said({row["member"]: row["word"] for row in rows}, " ".join(sentences))
 
 
-def rows(replications: int, sizes: list[int]) -> Iterator[str]:
-    """A line of the table for each world and number of tasks."""
+def rows(replications: int, sizes: list[int], titles: list[str]) -> Iterator[str]:
+    """A line of the table for each of these worlds and number of tasks."""
     for tasks in sizes:
-        for title, members in WORLDS.items():
-            rng = np.random.default_rng(1)
-            said = [words(members, tasks, rng) for _ in range(replications)]
-            wrong = np.mean([is_wrong(own) for own in said])
+        for title in titles:
+            draw = partial(replication, title, tasks)
+            with ProcessPoolExecutor(PROCESSES) as pool:
+                said = [*pool.map(draw, range(replications))]
+            wrong = np.mean([is_wrong(own.words) for own in said])
             right = ""
-            if not TRUE_WORDS.keys().isdisjoint(members):
-                right = f"{np.mean([is_right(own) for own in said]):.3f}"
+            if not TRUE_WORDS.keys().isdisjoint(WORLDS[title]):
+                right = f"{np.mean([is_right(own.words) for own in said]):.3f}"
+            if title == TWINS:
+                right = f"{np.mean(['is enough' in own.sentences for own in said]):.3f}"
             yield f"| {title} | {tasks} | {wrong:.3f} | {right} |"
+
+
+def replication(title: str, tasks: int, number: int) -> Said:
+    """What one drawn ablation of a world says."""
+    return said_of(WORLDS[title], tasks, np.random.default_rng([1, number]))
 
 
 def is_wrong(said: dict[str, str]) -> bool:
@@ -135,18 +172,20 @@ def is_wrong(said: dict[str, str]) -> bool:
 
 
 def is_right(said: dict[str, str]) -> bool:
-    """True when a member that is not idle has its word."""
-    return any(word == TRUE_WORDS.get(name) for name, word in said.items())
+    """True when every member that has a right word has it."""
+    return all(word == TRUE_WORDS[name] for name, word in said.items() if name in TRUE_WORDS)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replications", type=int, default=100)
     parser.add_argument("--tasks", type=int, nargs="+", default=[24, 48])
+    parser.add_argument("--world", default="", help="only worlds whose title has these words")
     arguments = parser.parse_args()
+    titles = [title for title in WORLDS if arguments.world in title]
     print("| members | tasks | ablations with a wrong word | the right word is said |")
     print("|---|--:|--:|--:|")
-    for row in rows(arguments.replications, arguments.tasks):
+    for row in rows(arguments.replications, arguments.tasks, titles):
         print(row, flush=True)
 
 
