@@ -1,15 +1,15 @@
-"""Builds the set of change tasks from pairs of releases: `python benchmarks/change_set.py`.
+"""Builds a set of change tasks from pairs of releases: `python benchmarks/change_set.py [recipe]`.
 
-change_set.yaml names the pairs, how their tests are run, and what the tasks ask. Writes scenarios/changes.yaml, the
-references beside it, scenarios/changes-demo.yaml (DEMO of the tasks), and docs/reference/change-set.md.
+A recipe names how tests are run, and what the tasks ask. change_set.yaml names pairs whose changes the tests separate;
+deep_set.yaml the files of single fixes in large repositories, which a person chose. Writes scenarios/<set>.yaml, the
+references beside it, scenarios/<set>-demo.yaml, and a page below docs/reference.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import yaml
@@ -20,34 +20,79 @@ from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import ROOT
 from lensbench.plan.config import DEFAULT_CACHE
+from lensbench.plan.freeze import source_name
+from lensbench.repositories.prepare import prepare
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
-from lensbench_tasks.changes.from_releases import read_releases, tasks_between
+from lensbench_tasks.changes.from_releases import (
+    ChosenFix,
+    chosen_task,
+    read_releases,
+    tasks_between,
+)
+from lensbench_tasks.changes.nearness import changed_files, tree_files
 from lensbench_tasks.changes.proof import given_away
 from lensbench_tasks.changes.writing import render_report, write_set
 
 RECIPE = Path(__file__).with_suffix(".yaml")
-DEMO = 6
 TIMEOUT_S = 60
-PAGE = ROOT / "docs" / "reference" / "change-set.md"
 HEAD = """\
-# The change tasks
+# {}
 
-Written by `python benchmarks/change_set.py`; seconds and MB are those of the hidden tests with the reference.
+Written by `python benchmarks/{}`; seconds and MB are those of the hidden tests with the reference.
 """
 
 
 def made(recipe: dict[str, Any]) -> Iterator[ChangeFate]:
-    """The outcomes for the changes between all pairs of releases."""
-    sandbox = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
-    for pair in recipe["pairs"]:
-        suite = recipe["suites"][pair["suite"]]
-        bench = Prover(
-            sandbox, Path(DEFAULT_CACHE), suite["environment"], suite["command"], TIMEOUT_S
-        )
+    """The outcomes for the changes between all pairs of releases, and for the chosen fixes."""
+    for pair in recipe.get("pairs", ()):
         try:
-            yield from tasks_between(read_releases(pair["releases"]), bench)
+            yield from tasks_between(read_releases(pair["releases"]), _bench(recipe, pair))
         except UserError as error:
             print(f"{pair['releases']}: {error}", file=sys.stderr)
+    for fix in recipe.get("fixes", ()):
+        try:
+            yield deep_enough(chosen(fix, _bench(recipe, fix)))
+        except UserError as error:
+            print(f"{fix['id']}: {error}", file=sys.stderr)
+
+
+def _bench(recipe: dict[str, Any], entry: dict[str, Any]) -> Prover:
+    suite = recipe["suites"][entry["suite"]]
+    sandbox = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
+    timeout_s = suite.get("timeout_s", TIMEOUT_S)
+    command = suite.get("command", "")
+    return Prover(
+        sandbox,
+        Path(DEFAULT_CACHE),
+        suite["environment"],
+        command,
+        timeout_s,
+    )
+
+
+def chosen(fix: dict[str, Any], bench: Prover) -> ChangeFate:
+    """The outcome for a fix that a person chose."""
+    choice = ChosenFix(fix["id"], fix["prompt"].strip(), tuple(fix["paths"]), fix.get("words", ""))
+    return chosen_task(choice, read_releases(fix["releases"]), bench)
+
+
+def deep_enough(fate: ChangeFate) -> ChangeFate:
+    """The outcome; a task on which a code server can show nothing is dropped."""
+    if fate.task is None:
+        return fate
+    files = changed_files(content_bytes(fate.task.reference).decode())
+    if not 2 <= len(files) <= 6 or len({PurePosixPath(path).parent for path in files}) < 2:
+        reason = f"its reference changes {', '.join(files)}: 2 to 6 files in two folders are wanted"
+        return fate._replace(
+            task=None,
+            reasons=(reason,),
+        )
+    if fate.task.told or fate.task.small:
+        return fate._replace(
+            task=None,
+            reasons=("its prompt tells the fix, or the fix is small",),
+        )
+    return fate
 
 
 def with_prompts(fates: Sequence[ChangeFate], prompts: dict[str, str]) -> list[ChangeFate]:
@@ -72,35 +117,56 @@ def _with_prompt(fate: ChangeFate, prompt: str) -> ChangeFate:
     return fate._replace(task=fate.task.model_copy(update={"prompt": prompt.strip()}))
 
 
-def write(fates: Sequence[ChangeFate]) -> None:
+def write(recipe: dict[str, Any], command: str, fates: Sequence[ChangeFate]) -> None:
     """Writes the two sets and the table."""
-    head = "Tasks whose answer is a change (docs/changes.md). Made by benchmarks/change_set.py."
-    write_set("changes", fates, ROOT / "scenarios" / "changes.yaml", head)
-    write_set(
-        "changes-demo",
-        demo(fates),
-        ROOT / "scenarios" / "changes-demo.yaml",
-        head,
-        ROOT / "scenarios" / "changes",
-    )
-    write_atomic(PAGE, render_report(HEAD, fates))
+    name, folder = recipe["name"], ROOT / "scenarios"
+    head = f"Tasks whose answer is a change (docs/changes.md). Made by benchmarks/{command}."
+    write_set(name, fates, folder / f"{name}.yaml", head)
+    chosen_ones = demo(fates, recipe["demo"])
+    write_set(f"{name}-demo", chosen_ones, folder / f"{name}-demo.yaml", head, folder / name)
+    page = ROOT / "docs" / "reference" / recipe["page"]
+    text = render_report(HEAD.format(recipe["title"], command), fates)
+    write_atomic(page, text + depths(fates) if "fixes" in recipe else text)
 
 
-def demo(fates: Sequence[ChangeFate]) -> list[ChangeFate]:
-    """The fastest task of each project, at most DEMO."""
+def depths(fates: Sequence[ChangeFate]) -> str:
+    """The table of how large the repositories are, and how far the references reach."""
+    lines = [
+        "",
+        "| task | repository | its files | files of the reference | in folders |",
+        "|---|---|--:|--:|--:|",
+    ]
+    for task in (fate.task for fate in fates if fate.task):
+        assert task.repository
+        tree = prepare(task.repository, Path(DEFAULT_CACHE)).tree
+        size = sum(1 for _ in tree_files(tree))
+        files = changed_files(content_bytes(task.reference).decode())
+        folders = {PurePosixPath(path).parent for path in files}
+        about = source_name(task.repository)
+        lines.append(f"| {task.id} | {about} | {size} | {len(files)} | {len(folders)} |")
+    return "\n".join(lines) + "\n"
+
+
+def demo(fates: Sequence[ChangeFate], count: int) -> list[ChangeFate]:
+    """The fastest task of each project, at most `count`."""
     best: dict[str, ChangeFate] = {}
     for fate in sorted(
         (fate for fate in fates if fate.task),
         key=lambda fate: fate.proof.seconds if fate.proof else 0,
     ):
-        best.setdefault(re.sub(r"(-\d+)+$", "", fate.id), fate)
-    return list(best.values())[:DEMO]
+        assert fate.task
+        assert fate.task.repository
+        best.setdefault(source_name(fate.task.repository).partition("@")[0].partition("=")[0], fate)
+    return list(best.values())[:count]
 
 
 def main() -> None:
     """Builds the set."""
-    recipe = yaml.safe_load(RECIPE.read_text(encoding="utf-8"))
-    write(with_prompts(list(made(recipe)), recipe["prompts"]))
+    path = Path(sys.argv[1]) if sys.argv[1:] else RECIPE
+    recipe = yaml.safe_load(path.read_text(encoding="utf-8"))
+    prompts = recipe.get("prompts") or {fix["id"]: fix["prompt"] for fix in recipe["fixes"]}
+    command = f"change_set.py{f' benchmarks/{path.name}' if sys.argv[1:] else ''}"
+    write(recipe, command, with_prompts(list(made(recipe)), prompts))
 
 
 if __name__ == "__main__":

@@ -1,3 +1,4 @@
+import os
 import shutil
 import subprocess
 import sys
@@ -137,6 +138,29 @@ def test_an_installation_asks_the_user_s_registry(
     assert (environment.folder / "said").read_text() == "https://registry.example.invalid\n"
     tests = make_task(b"", command=["true"], report="exit", fail_to_pass=["exit"], files={}).tests
     assert run_tests(tree, b"", tests, SANDBOX, environment).results == {"exit": TestResult.PASSED}
+
+
+def test_a_python_project_is_compiled_once_and_a_changed_file_of_the_same_size_and_time_again(
+    tree: Path, tmp_path: Path
+) -> None:
+    commands = [f"{sys.executable} -m venv --without-pip /env"]
+    environment = prepare_environment(commands, tree, tmp_path / "cache", SANDBOX)
+    assert environment.folder
+    built = environment.folder.with_name("built")
+    assert [path.name.partition(".")[0] for path in built.glob("__pycache__/*.pyc")] == [
+        "calculator"
+    ]
+    source = tree / "calculator.py"
+    times = source.stat()
+    (tree / "show.py").write_text("import calculator\nprint(calculator.__cached__)\nassert 0\n")
+    other = "assert 0, 'new'".ljust(times.st_size - 1)[: times.st_size - 1] + "\n"
+    for text, said in ((source.read_text(), "__pycache__"), (other, "AssertionError: new")):
+        source.write_text(text)
+        os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
+        tests = make_task(
+            b"", command=["python", "show.py"], report="exit", fail_to_pass=["exit"], files={}
+        ).tests
+        assert said in run_tests(tree, b"", tests, SANDBOX, environment).output
 
 
 def test_the_last_error_of_an_output_is_shown_if_there_is_one() -> None:

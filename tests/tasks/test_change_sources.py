@@ -22,7 +22,13 @@ from lensbench.plan import freeze
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
 from lensbench_tasks.changes.from_history import tasks_from_history
-from lensbench_tasks.changes.from_releases import Releases, tasks_between
+from lensbench_tasks.changes.from_releases import (
+    ChosenFix,
+    Releases,
+    chosen_task,
+    tasks_between,
+)
+from lensbench_tasks.changes.nearness import changed_files, nearest_tests
 from lensbench_tasks.changes.proof import prove
 from lensbench_tasks.changes.suites import UNKNOWN_MOMENT, Moment, Suite, suite_of
 from lensbench_tasks.changes.swebench import Refused, forms_of, read_instance
@@ -360,6 +366,71 @@ def test_a_change_between_releases_is_a_task_unless_it_is_large(
     assert (fate.task and fate.task.tests.fail_to_pass) == (
         None if said else ("tests/test_shop.py::test",)
     )
+
+
+EARLIER = {
+    "pyproject.toml": "",
+    "shop/cart.py": "def total(prices):\n    return sum(prices) - 1\n\n\ndef most():\n    return 1\n",
+    "shop/text/bill.py": "from shop.cart import total\n\n\ndef bill(prices):\n    return f'{total(prices)}'\n",
+    "tests/test_cart.py": "from shop.cart import most\n\n\ndef test_most():\n    assert most()\n",
+    "tests/test_kept.py": "from shop.text.bill import bill\n\n\ndef test_kept():\n    assert bill([9])\n",
+}
+LATER = {
+    **EARLIER,
+    "shop/cart.py": EARLIER["shop/cart.py"].replace(" - 1", "").replace("return 1", "return 2"),
+    "shop/text/bill.py": EARLIER["shop/text/bill.py"].replace("'{", "'sum: {"),
+    "tests/test_bill.py": (
+        "from shop.text.bill import bill\n\n\ndef test_bill():\n    assert bill([1, 2]) == 'sum: 3'\n"
+    ),
+}
+
+
+@needs_sandbox
+@pytest.mark.parametrize(
+    ("words", "failing"),
+    [("sum", ("tests/test_bill.py::test_bill",)), (r"return \d", ())],
+)
+def test_a_chosen_fix_has_the_pieces_with_its_words_and_the_tests_that_are_named(
+    tmp_path: Path, words: str, failing: tuple[str, ...]
+) -> None:
+    trees = [tmp_path / name for name in ("1.0", "2.0")]
+    for tree, files in zip(trees, (EARLIER, LATER), strict=True):
+        tree.mkdir()
+        write(tree, files)
+    releases = Releases("shop", *(Folder(path=str(tree)) for tree in trees), ("1.0", "2.0"))
+    paths = ("shop", "tests/test_bill.py", "tests/test_kept.py")
+    fix = ChosenFix("bill", "The sum on a bill is too small, and has no word.", paths, words)
+    bench = Prover(SANDBOX, tmp_path / "cache", (":",), PYTEST)
+    fate = chosen_task(fix, releases, bench)
+    if not failing:
+        assert fate.reasons == ("no test fails without it",)
+        return
+    assert fate.task, fate.reasons
+    assert changed_files(content_bytes(fate.task.reference).decode()) == [
+        "shop/cart.py",
+        "shop/text/bill.py",
+    ]
+    assert "return 2" not in content_bytes(fate.task.reference).decode()
+    assert fate.task.tests.fail_to_pass == failing
+    assert fate.task.tests.pass_to_pass == ("tests/test_kept.py::test_kept",)
+    assert (fate.task.told, fate.task.small) == (False, False)
+
+
+def test_the_tests_nearest_to_a_change_name_its_files_and_those_that_it_replaces_come_first(
+    tmp_path: Path,
+) -> None:
+    places = ["a/core/tests/test_number.py", "a/core/tests/test_other.py", "a/b/tests/test_far.py"]
+    write(tmp_path, dict.fromkeys(places, "import os\n"))
+    write(tmp_path, {"a/b/tests/test_user.py": "from a.core.number import Number\n"})
+    patch_text = "--- a/a/core/number.py\n+++ b/a/core/number.py\n@@ -1 +1 @@\n-1\n+2\n"
+    hidden = ["a/b/tests/test_far.py", "a/core/tests/test_new.py"]
+    assert nearest_tests(tmp_path, patch_text, hidden, 9) == (
+        "a/b/tests/test_far.py",
+        "a/core/tests/test_number.py",
+        "a/b/tests/test_user.py",
+        "a/core/tests/test_other.py",
+    )
+    assert len(nearest_tests(tmp_path, patch_text, hidden, 2)) == 2
 
 
 def test_a_language_without_a_runner_and_a_runner_without_a_report_are_refused_by_name(

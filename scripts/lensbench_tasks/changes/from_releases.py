@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,12 +12,12 @@ from lensbench.changes.reports import TestResult
 from lensbench.changes.task import PYTEST, Binary, ChangeTask, FromSource
 from lensbench.core.errors import UserError
 from lensbench.core.project_files import is_test_program
-from lensbench.core.tasks import Npm, Pypi, Source
+from lensbench.core.tasks import Category, Npm, Pypi, Source
 from lensbench.repositories.prepare import prepare
 from lensbench.repositories.sources import npm, pypi
-from lensbench_tasks.changes.candidates import ChangeFate, Prover, task_id
+from lensbench_tasks.changes.candidates import ChangeFate, Prover, task_id, told_apart
 from lensbench_tasks.changes.kinds import Kind, kind_of
-from lensbench_tasks.changes.pieces import differences, patch
+from lensbench_tasks.changes.pieces import EditPiece, differences, patch, piece_text
 from lensbench_tasks.changes.prompts import HiddenNeeds, category_of, entry_of, needs, write_prompt
 from lensbench_tasks.changes.releases import ReleaseChange, changes_between
 from lensbench_tasks.changes.suites import Suite
@@ -106,6 +107,96 @@ def tasks_between(releases: Releases, bench: Prover) -> Iterator[ChangeFate]:
             name, releases, change, suite, entries, needs(text, hidden_texts, earlier), text, bench
         )
         yield bench.judged(task.model_copy(update={"reference": text}), what, earlier, installation)
+
+
+@dataclass(frozen=True)
+class ChosenFix:
+    """One fix of the later release, chosen by a person who has read the difference."""
+
+    id: str
+    prompt: str
+    paths: tuple[str, ...]
+    """The files and folders of the fix and of its tests; a test file that is named may be unchanged."""
+    words: str = ""
+    """A regular expression for the pieces of the source that belong to it; "" takes all of these files."""
+
+
+def chosen_task(
+    fix: ChosenFix,
+    releases: Releases,
+    bench: Prover,
+) -> ChangeFate:
+    """The task of a chosen fix, or the reasons against it. Raises UserError when a release cannot be fetched."""
+    earlier, later = (
+        prepare(source, bench.cache).tree.resolve() for source in (releases.earlier, releases.later)
+    )
+    suite = bench.suite(earlier)
+    environment = suite.environments[0]
+    installation = bench.environment(environment, earlier)
+
+    def chosen(kind: Kind) -> list[EditPiece]:
+        return differences(
+            earlier, later, lambda path: _is_below(path, fix.paths) and kind_of(path) is kind
+        )
+
+    pieces = [
+        piece for piece in chosen(Kind.SOURCE) if re.search(fix.words, piece_text(piece, earlier))
+    ]
+    named = {path for path in fix.paths if is_test_program(path) and (later / path).is_file()}
+    paths = sorted(named.union(piece.path for piece in chosen(Kind.TEST) if piece.lines))
+    programs = [path for path in paths if is_test_program(path)]
+    sources = sorted({piece.path for piece in pieces})
+    size = sum(piece.size for piece in pieces)
+    what = f"{', '.join(sources)}: {size} lines"
+    reference = patch(pieces, earlier)
+    tests = bench.hidden_tests(
+        suite,
+        programs,
+        {path: Binary.text_or_bytes((later / path).read_bytes()) for path in paths},
+    )
+    runs = bench.before_and_after(
+        earlier,
+        reference.encode(),
+        tests,
+        installation,
+    )
+    failing, _ = told_apart(*runs)
+    if not failing:
+        why = next((run.problem for run in runs if run.problem), "no test fails without it")
+        return ChangeFate(
+            fix.id,
+            what,
+            None,
+            (why,),
+        )
+    tests = tests.model_copy(
+        update={
+            "files": {path: FromSource(source=releases.later) for path in paths},
+            "fail_to_pass": failing,
+            "pass_to_pass": "all",
+        }
+    )
+    task = ChangeTask(
+        id=fix.id,
+        kind="change",
+        category=Category.DEBUG,
+        repository=releases.earlier,
+        prompt=fix.prompt,
+        tests=tests,
+        environment=environment,
+        reference=reference,
+    )
+    return bench.judged(
+        task,
+        what,
+        earlier,
+        installation,
+        runs=runs,
+    )
+
+
+def _is_below(path: str, places: Collection[str]) -> bool:
+    return any(path == place or path.startswith(f"{place}/") for place in places)
 
 
 def _task(

@@ -36,6 +36,12 @@ class EditPiece(NamedTuple):
         return self.stop - self.start + len(self.lines)
 
 
+def piece_text(piece: EditPiece, before: Path) -> str:
+    """The changed lines of a piece, old and new."""
+    old = (_read(before, piece.path) or b"").splitlines(keepends=True)[piece.start : piece.stop]
+    return b"".join((*old, *piece.lines)).decode(errors="replace")
+
+
 def differences(before: Path, after: Path, rule: Callable[[str], bool]) -> list[EditPiece]:
     """The pieces that change tree `before` to `after`, in the files of the `rule`, sorted by path and line."""
     pieces: list[EditPiece] = []

@@ -16,12 +16,15 @@ from lensbench.changes.reports import TestResult, unloaded_files
 from lensbench.changes.task import PYTEST, ChangeTask, Tests, WrongCopies, content_bytes
 from lensbench.core.project_files import is_test_program
 from lensbench.repositories.sources.git_program import GitError, git
+from lensbench_tasks.changes.nearness import LARGE, nearest_tests, tree_files
 from lensbench_tasks.changes.prompts import added_lines
+from lensbench_tasks.changes.suites import DJANGO, django_label
 
 ROUNDS = 3
 _LONG_LINE = 24
 """A line of this length is hardly in two places by chance."""
 _SEEN_SHARE = 0.5
+_NEAREST = 6
 _SUITE_TIME = 10
 """How many times longer than the hidden tests the project's own suite may take."""
 
@@ -92,7 +95,7 @@ def _suite(
 ) -> tuple[int, Sequence[str]]:
     """How many tests of the project's own suite pass, and those that the reference breaks, in two rounds if any does;
     (0, []) when there is no other test, or the suite cannot be run."""
-    for words in _commands(tests, tree):
+    for words in _commands(tests, tree, reference):
         suite = tests.model_copy(
             update={
                 "command": words,
@@ -110,23 +113,39 @@ def _suite(
     return 0, []
 
 
-def _commands(tests: Tests, tree: Path) -> Iterator[tuple[str, ...]]:
-    """What runs the suite: the command without hidden files; with pytest in all places with tests, else in theirs."""
-    words = tuple(word for word in tests.command if word.partition("::")[0] not in tests.files)
-    own, every = set[str](), set[str]()
+def _commands(tests: Tests, tree: Path, reference: bytes) -> Iterator[tuple[str, ...]]:
+    """What runs the suite: the command without hidden files; with pytest in all places with tests, else in theirs.
+    In a large repository: the nearest tests, else those of them beside the hidden ones."""
+    hidden = {word for path in tests.files for word in (path, django_label(path))}
+    words = tuple(word for word in tests.command if word.partition("::")[0] not in hidden)
+    is_django = DJANGO in words
+    if sum(1 for _ in tree_files(tree)) >= LARGE:
+        if tests.report == PYTEST or is_django:
+            near = nearest_tests(
+                tree,
+                reference.decode(errors="replace"),
+                tests.files,
+                _NEAREST,
+            )
+            folders = {path.rpartition("/")[0] for path in tests.files}
+            own = tuple(path for path in near if path.rpartition("/")[0] in folders)
+            for paths in dict.fromkeys((near, own)):
+                yield (*words, *(django_label(path) if is_django else path for path in paths))
+        return
+    tops, every = set[str](), set[str]()
     if tests.report == PYTEST:
-        own = {path.partition("/")[0] for path in tests.files}
-        every = own | {
+        tops = {path.partition("/")[0] for path in tests.files}
+        every = tops | {
             file.relative_to(tree).parts[0]
             for file in tree.rglob("*.py")
             if is_test_program(file.name)
         }
     named = {
-        top for word in words if (top := word.partition("/")[0]) in own or (tree / word).exists()
+        top for word in words if (top := word.partition("/")[0]) in tops or (tree / word).exists()
     }
     if len(words) < len(tests.command) or (named and every - named):
         yield from (
-            (*words, *sorted(places - named)) for places in (every, *[own] * (every != own))
+            (*words, *sorted(places - named)) for places in (every, *[tops] * (every != tops))
         )
 
 

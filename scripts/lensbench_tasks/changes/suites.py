@@ -18,6 +18,8 @@ from lensbench.changes.task import JUNIT, NODE, PRINTED, PYTEST, REPORT_PLACE
 from lensbench.core.errors import UserError
 from lensbench.core.project_files import is_test_program
 
+DJANGO = "tests/runtests.py"
+"""Django's own runner."""
 _EXTRAS = ("test", "tests", "testing", "testutils")
 _FOR_TESTS = re.compile(
     r"(requirements/|tests?/)?(tests?|testing)?[-_.]?(requirements)?([-_.]?(tests?|testing)([-_.]min)?)?\.txt"
@@ -155,8 +157,14 @@ class Suite(NamedTuple):
     def argument(self, path: str) -> str:
         """The word of the command for the test file at `path`."""
         pure = PurePosixPath(path)
-        label = path.removeprefix("tests/").removesuffix(".py").replace("/", ".")
-        return self.form.format(path=path, folder=pure.parent, stem=pure.stem, label=label)
+        return self.form.format(
+            path=path, folder=pure.parent, stem=pure.stem, label=django_label(path)
+        )
+
+
+def django_label(path: str) -> str:
+    """How Django's runner names the test file at `path`."""
+    return path.removeprefix("tests/").removesuffix(".py").replace("/", ".")
 
 
 class Moment(NamedTuple):
@@ -207,11 +215,9 @@ def suite_of(
 
 def _python(tree: Path, moment: Moment) -> Suite:
     environments = tuple(_environments(tree, moment))
-    if (tree / "tests" / "runtests.py").is_file():
+    if (tree / DJANGO).is_file():
         options = ("--verbosity", "2", "--settings=test_sqlite", "--parallel", "1")
-        return Suite(
-            environments, ("python", "tests/runtests.py", *options), PRINTED, form="{label}"
-        )
+        return Suite(environments, ("python", DJANGO, *options), PRINTED, form="{label}")
     if (tree / "bin" / "test").is_file():
         return Suite(environments, ("python", "bin/test", "-C", "--verbose"), PRINTED)
     command = (
