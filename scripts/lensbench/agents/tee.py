@@ -177,14 +177,14 @@ def copy(source: int, target: int, lines: Lines) -> None:
 
 
 def _copy_beside(
-    server: int, agent: tuple[int, int], ends: tuple[int, int], file: int, name: str
+    server: Server, agent: tuple[int, int], ends: tuple[int, int], file: int, name: str
 ) -> None:
     """Copies in both directions until the server has ended and everything that it printed has been passed on."""
     import threading
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # meant for the server, which may print a last word
-    kept = sorted({*agent, *ends, file, server})
+    kept = sorted({*agent, *ends, file, *server.descriptors})
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 2)
     for low, high in zip([2, *kept], [*kept, 1 << 16], strict=True):
@@ -195,16 +195,35 @@ def _copy_beside(
     asking = (agent[0], ends[0], Lines(tap, TO_SERVER))
     threading.Thread(target=copy, args=asking, daemon=True).start()
     copy(ends[1], agent[1], Lines(tap, FROM_SERVER))
-    _wait(server)
+    server.wait()
 
 
-def _wait(server: int) -> None:
-    """Waits for the end of the process of this descriptor."""
-    import select
+class Server:
+    """This process, whose end others can wait for."""
 
-    poller = select.poll()
-    poller.register(server, select.POLLIN)
-    poller.poll()
+    def __init__(self) -> None:
+        self._number = os.getpid()
+        self.descriptors: list[int] = []
+        if hasattr(os, "pidfd_open"):  # Linux
+            self.descriptors.append(os.pidfd_open(self._number))
+
+    def wait(self) -> None:
+        """Waits for the end of the process."""
+        import select
+
+        poller = select.poll()
+        for descriptor in self.descriptors:
+            poller.register(descriptor, select.POLLIN)
+            poller.poll()
+        while not self.descriptors and self._is_alive():
+            time.sleep(0.05)
+
+    def _is_alive(self) -> bool:
+        try:
+            os.kill(self._number, 0)
+        except OSError:
+            return False
+        return True
 
 
 def opened(path: str) -> int:
@@ -218,7 +237,7 @@ def opened(path: str) -> int:
 def tee(command: Sequence[str], to: str, name: str) -> None:
     """Becomes the command, and leaves a process that copies its messages to the file `to`."""
     file = opened(to)
-    server = os.pidfd_open(os.getpid())
+    server = Server()
     questions, answers = os.pipe(), os.pipe()
     if (between := os.fork()) == 0:
         if os.fork() == 0:  # no child of the server, which may wait for all of its own
@@ -241,8 +260,11 @@ def tee(command: Sequence[str], to: str, name: str) -> None:
 
 def _given_environment() -> dict[bytes, bytes]:
     """The environment as passed to this process, without the variable that Python adds (PEP 538)."""
-    with open("/proc/self/environ", "rb") as file:
-        pairs = [pair.partition(b"=") for pair in file.read().split(b"\0") if pair]
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            pairs = [pair.partition(b"=") for pair in file.read().split(b"\0") if pair]
+    except OSError:  # not on Linux
+        return dict(os.environb)
     return {name: value for name, _, value in pairs}
 
 

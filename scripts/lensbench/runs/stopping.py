@@ -91,11 +91,13 @@ def clear(folder: Path) -> None:
 
 
 def _is_snakemake(process: int) -> bool:
+    import psutil  # slow, and rarely needed
+
     try:
-        words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
-    except OSError:
+        words = psutil.Process(process).cmdline()
+    except psutil.Error:
         return False
-    return any(word.rpartition(b"/")[2] == b"snakemake" for word in words[:4])
+    return any(word.rpartition("/")[2] == "snakemake" for word in words[:4])
 
 
 USUAL_USD = 1.19
