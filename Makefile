@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Many containers set it. Each of our many processes would then compile all its modules.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup dev slurm run new test test-rest test-all newest selftest agents agents-newest lint bench bench-peers soak fuzz docs lock
+.PHONY: setup dev slurm image run new test test-rest test-all newest selftest agents agents-newest lint bench bench-peers soak fuzz docs lock
 
 setup: .venv/ready
 	@echo '$(ON_PATH)'
@@ -33,6 +33,11 @@ slurm: .venv-slurm/ready
 run: .venv/ready
 	$(BIN)/snakemake --cores 4 $(ARGS)
 	@echo '$(ON_PATH)'
+
+# The image `lensbench`; AGENTS="<npm name> ..." adds agents, ARGS="--build-arg BASE=..." another base (docs/installing.md).
+image:
+	$(or $(shell command -v podman),docker) build --file Containerfile --build-arg AGENTS="$(AGENTS)" \
+	    --build-arg COMMIT="$(shell git describe --always --dirty --tags --abbrev=40)" --tag lensbench $(ARGS) .
 
 # A config, an MCP file, a trial and a price for your own server (docs/tutorial.md).
 new: setup
@@ -69,10 +74,10 @@ agents:
 	npm install --prefix tools/agents --no-save --no-audit --no-fund
 
 # Their live tests with the newest versions: what changed belongs into docs/agents.md.
-AGENTS := @anthropic-ai/claude-code @google/gemini-cli @openai/codex opencode-ai
+LIVE_AGENTS := @anthropic-ai/claude-code @google/gemini-cli @openai/codex opencode-ai
 agents-newest: dev
 	@mkdir -p .cache/agents-newest && cp tools/agents/package.json .cache/agents-newest
-	npm install --prefix .cache/agents-newest --save-exact --no-audit --no-fund $(addsuffix @latest,$(AGENTS))
+	npm install --prefix .cache/agents-newest --save-exact --no-audit --no-fund $(addsuffix @latest,$(LIVE_AGENTS))
 	TEST_AGENTS=.cache/agents-newest $(BIN)/python -m pytest -n 0 tests/agents/test_claude_code_live.py tests/agents/test_other_clis_live.py $(ARGS)
 
 lint: dev

@@ -39,7 +39,7 @@ ELSEWHERE = (
     (r"make test-(rest|all)$", "the tests"),
     (r"make (run|dev|test|lint|selftest|agents|docs)$", ".ci/run"),
     (
-        r"make (slurm|soak|fuzz|lock|bench-peers|newest|agents-newest)\b",
+        r"make (slurm|image|soak|fuzz|lock|bench-peers|newest|agents-newest)\b",
         "takes minutes, or a cluster",
     ),
     (r"make new\b|lensbench init\b", "test_starting.py, test_five_minutes.py"),
@@ -70,7 +70,7 @@ ELSEWHERE = (
     ),
     (r"python (benchmarks/|-m pytest)", "takes minutes"),
     (
-        r"(docker|npm|pip|pipx|uv|apt-get|ssh-keygen|unzip|cd|mkdir|ln|mv|tar|export|python3|kill|tools/slurm.sh)\b",
+        r"(docker|podman|npm|pip|pipx|uv|apt-get|ssh-keygen|unzip|cd|mkdir|ln|mv|tar|export|python3|kill|tools/slurm.sh)\b",
         "not a program of ours",
     ),
 )

@@ -15,8 +15,9 @@ import pytest
 from fakes.stdio_mcp_server import answer
 from handmade import Bench
 from lensbench.agents import Assignment, Invocation, base_environment, start
+from lensbench.agents import sandbox as sandboxes
 from lensbench.agents.adapters.offline import read
-from lensbench.agents.sandbox import find_sandbox
+from lensbench.agents.sandbox import Sandbox, find_sandbox
 from lensbench.core.conditions import fill_mcp_file, missing_variables, run_command
 from lensbench.core.errors import UserError
 from lensbench.core.preflight_results import Check, PreflightFindings, table
@@ -27,7 +28,7 @@ from lensbench.plan.config import Agent
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
 from lensbench.runs import preflight as stage
-from lensbench.runs.preflight import all_versions, preflight
+from lensbench.runs.preflight import all_versions, check_sandbox, preflight
 from lensbench.runs.server_checks import Advise, name_doctor
 from lensbench.scores.scores import treatment_tools
 from lensbench_demo.server_starts import advice
@@ -1240,3 +1241,28 @@ def test_versions_with_which_runs_were_made_are_not_forgotten(tmp_path: Path) ->
     both = {"with": {"lens": "1, 2", "old": "5"}}
     assert all_versions(tmp_path, former, {"with": {"lens": "2"}}) == both
     assert all_versions(tmp_path, both, {"with": {"lens": "2"}}) == both
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "is_container", "outcome", "words"),
+    [
+        (Sandbox("bubblewrap 0.8.0", program="/usr/bin/bwrap"), True, "ok", "bubblewrap 0.8.0"),
+        (Sandbox(reason="denied"), True, "warning", "this container alone: agents see what is"),
+        (Sandbox(reason="denied"), True, "warning", "--security-opt unmask=ALL"),
+        (Sandbox(reason="denied"), False, "warning", "none, so agents can read and change your"),
+    ],
+)
+def test_it_is_said_which_of_three_isolates_agents(
+    sandbox: Sandbox,
+    is_container: bool,
+    outcome: str,
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mark = tmp_path / ".containerenv"
+    if is_container:
+        mark.touch()
+    monkeypatch.setattr(sandboxes, "CONTAINER_MARKS", (str(mark),))
+    (check,) = check_sandbox(sandbox)
+    assert (check.outcome, words in check.detail) == (outcome, True)

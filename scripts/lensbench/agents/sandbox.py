@@ -91,12 +91,17 @@ class Sandbox:
             return ""
         if not self.reason:
             return "need a sandbox: write sandbox: auto"
+        if self.reason == _ELSEWHERE:
+            return f"need a sandbox: {self.reason}"
         if self.reason == _MISSING:
             return "need bubblewrap: apt-get install bubblewrap"
         return f"need namespaces, and bubblewrap is here and may not create them ({self.reason}): see docs/sandbox.md"
 
 
 _MISSING = "there is no bwrap on PATH"
+_ELSEWHERE = "bubblewrap is for Linux; the image has it (docs/installing.md)"
+CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
+"""The files by which docker and podman say that this is a container."""
 NO_SANDBOX = Sandbox()
 
 
@@ -225,6 +230,11 @@ def _moved(path: str, folders: Mapping[str, str]) -> str:
     return path
 
 
+def in_container() -> bool:
+    """True in a container of docker or podman."""
+    return any(map(os.path.exists, CONTAINER_MARKS))
+
+
 def find_sandbox(settings: SandboxSettings | None) -> Sandbox:
     """The sandbox for the plan's `sandbox` section, if it has one and the trial succeeds here."""
     if not settings or settings["mode"] == "none":
@@ -239,6 +249,8 @@ def find_sandbox(settings: SandboxSettings | None) -> Sandbox:
 
 
 def _bubblewrap(settings: SandboxSettings) -> Sandbox:
+    if sys.platform != "linux":
+        return Sandbox(reason=_ELSEWHERE)
     program = shutil.which("bwrap")
     if not program:
         return Sandbox(reason=_MISSING)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lensbench.agents import Adapter, Assignment, Invocation, load_adapter, secret_names
 from lensbench.agents.prices import in_words, price_of, priced, unexpected
-from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
+from lensbench.agents.sandbox import Place, Sandbox, find_sandbox, in_container
 from lensbench.agents.start import read_text, start_agent
 from lensbench.core.conditions import (
     Command,
@@ -233,6 +233,13 @@ def _brings(condition: PlannedCondition) -> bool:
     return bool(condition["servers"] or condition.get("setup"))
 
 
+MORE_ISOLATION = (
+    "podman's `--security-opt unmask=ALL`, or docker's `--security-opt seccomp=unconfined --security-opt "
+    "systempaths=unconfined`, and a uid that is not 0,"
+)
+"""What lets bubblewrap make namespaces in a container."""
+
+
 def check_sandbox(sandbox: Sandbox) -> Iterator[Check]:
     """What it keeps."""
     if sandbox.program:
@@ -244,6 +251,11 @@ def check_sandbox(sandbox: Sandbox) -> Iterator[Check]:
         yield Check("sandbox", "ok", f"{sandbox.name}, {network}")
     elif sandbox.reason:
         text = f"none, so agents can read and change your files: {sandbox.reason} (docs/sandbox.md)"
+        if in_container():
+            text = (
+                "this container alone: agents see what is mounted into it, with task sets and other answers, and reach"
+                f" the whole network. {MORE_ISOLATION} give each its own sandbox ({sandbox.reason})"
+            )
         yield Check("sandbox", "warning", text)
 
 
