@@ -25,7 +25,7 @@ from lensbench.core.system.program import Parser, only_config, run_program
 from lensbench.core.system.progress import Progress, say, step
 from lensbench.core.tasks import Criterion, Regex, Task
 from lensbench.judging.judges import Verdict, mechanical
-from lensbench.judging.judges.denying import is_negation
+from lensbench.judging.judges.denying import has_negation
 from lensbench.judging.judges.fact_pieces import cut
 from lensbench.judging.judges.normalising import normalise
 from lensbench.plan.config import DEFAULT_CACHE
@@ -123,7 +123,7 @@ def negated(fact: str) -> str:
     verb = _VERB.search(fact)
     if verb is None:
         return f"It is wrong that it is {fact}"
-    if is_negation(fact):
+    if has_negation(fact):
         return f"It is wrong that {fact}"
     return f"{fact[: verb.end()]} not{fact[verb.end() :]}"
 

@@ -18,7 +18,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import Parser, run_program
 from lensbench.core.tasks import Criterion, Task
-from lensbench.judging.judges.denying import is_negation
+from lensbench.judging.judges.denying import has_negation
 from lensbench.judging.judges.fact_pieces import cut, pattern_of
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.files import yaml_text
@@ -59,7 +59,7 @@ def doubts(criterion: Criterion) -> Iterator[str]:
         yield "no draft, since the text has no name, path or number: write the patterns"
     if not criterion.drafted:
         return
-    if is_negation(criterion.text):
+    if has_negation(criterion.text):
         yield "the text is a negation, which the draft does not ask for: add a pattern for it"
     if re.search(r"\bor\b", criterion.text):
         yield "the draft counts what the text joins with 'or' as separate pieces: move alternatives to any_of"

@@ -52,6 +52,22 @@ def test_a_contrast_with_something_else_denies_nothing(
 
 
 @pytest.mark.parametrize(
+    ("fact", "patterns", "answer", "verdict"),
+    [
+        (row["fact"], row["patterns"], answer, verdict)
+        for row in SAID["remarks"]
+        for verdict in ("Met", "Missed")
+        for answer in row[verdict]
+    ],
+)
+def test_a_fact_that_negates_what_it_adds_can_be_denied_and_be_said_in_its_words(
+    fact: str, patterns: list[str], answer: str, verdict: str
+) -> None:
+    criterion = Criterion.model_validate({"text": fact, "all_of": patterns})
+    assert judge(criterion, normalise(answer)).verdict.value == verdict
+
+
+@pytest.mark.parametrize(
     ("answer", "verdict"),
     [
         ("{0} in {1} reads it. It is not in b.py.", "Met"),

@@ -92,6 +92,25 @@ _BEGINNING = 4
 _UNNAMING = frozenset(("the", "and", "for", "from", "with", "its", "thei", "that", "this", "any"))
 """The beginnings of words that name nothing."""
 _WORD = re.compile(r"[^\W\d_]{4,}")
+_REMARK = re.compile(r"(?i)\band (?=(?:\w+ ){0,2}(?:not|never|no|cannot|\w+n't)\b)")
+"""The start of what a fact adds (`it keeps its order and never copies`)."""
+_INTRODUCTION = re.compile(
+    r"(?i)[\s,]*(?:(?:states|says|explains|shows|mentions) (?:that )?)?"
+    r"(?:if|when|where|while|because|since|for|in|on|at|after|before|without|with|as|unlike)\b"
+)
+"""The start of a clause before the one that says the fact."""
+_FEWEST = 4
+"""Words of a clause that can say a fact."""
+_PIECE = re.compile(r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|\w")
+"""A word, or one sign of a script without spaces."""
+_FILLING = re.compile(
+    r"an?|the|its?|is|are|was|to|of|in|at|than|or|and|any|be|do|does|can|will|would|this|that|[会能有是在的]"
+)
+"""Words that say nothing of what is negated."""
+_NEGATED = 2
+"""So many words behind a negation of the fact say what it negates."""
+_READ = 3
+"""So many words behind a negation of the answer are compared with them."""
 _SHARE_OF_WORDS = 0.6
 """So many of a clause's longer words are the fact's, where it is the fact's clause."""
 
@@ -123,17 +142,57 @@ def _sentences(text: str) -> _Sentences:
     return _Sentences(starts, retractions)
 
 
-def is_negation(fact: str) -> bool:
-    return any(True for _ in _negations(_NEGATION, fact, (0, len(fact)))) or bool(
-        _AHEAD.search(fact)
-    )
+def has_negation(text: str) -> bool:
+    """True when something is negated in the text."""
+    return any(True for _ in _own_negations(text))
 
 
-def _negations(pattern: re.Pattern[str], text: str, span: Span) -> Iterator[re.Match[str]]:
-    """Where a pattern of negations negates something in `span`."""
+def _is_negation(fact: str) -> bool:
+    """True when the clause that says the fact is negative. "It takes 80 columns, and never below 50" is no negation."""
+    return has_negation(_saying(fact))
+
+
+def _saying(fact: str) -> str:
+    """The first clause that can say the fact, with what stands between it and an introduction; the rest adds to it."""
+    start = 0
+    for edge in sorted(
+        match.start() for match in (*_CLAUSE.finditer(fact), *_REMARK.finditer(fact))
+    ):
+        clause = fact[start:edge]
+        if _INTRODUCTION.match(clause):
+            start = edge
+        elif len(_PIECE.findall(clause)) >= _FEWEST:
+            return clause
+    return fact[start:]
+
+
+def _own_negations(fact: str) -> list[re.Match[str]]:
+    span = (0, len(fact))
+    return [*_negations(_NEGATION, fact, span), *_AHEAD.finditer(fact)]
+
+
+def _negated_words(fact: str) -> frozenset[str]:
+    """What the fact itself negates, by the beginnings of its words."""
+    words = (_words_after(fact, match.end(), _NEGATED) for match in _own_negations(fact))
+    return frozenset().union(*words)
+
+
+def _words_after(text: str, position: int, most: int) -> set[str]:
+    """The beginnings of the first words in the clause behind a position."""
+    edge = _CLAUSE.search(text, position)
+    clause = text[position : edge.start() if edge else position + 100].lower()
+    words = [word for word in _PIECE.findall(clause) if not _FILLING.fullmatch(word)]
+    return {word[:_BEGINNING] for word in words[:most]}
+
+
+def _negations(
+    pattern: re.Pattern[str], text: str, span: Span, own: frozenset[str] = frozenset()
+) -> Iterator[re.Match[str]]:
+    """Where a pattern of negations negates something in `span` that is not the fact's `own` (`_negated_words`)."""
     affirmed = [match.span() for match in _AFFIRMED.finditer(text, max(0, span[0] - 100), span[1])]
     for match in pattern.finditer(text, *span):
-        if not _is_inside(match.start(), affirmed):
+        is_own = own and not own.isdisjoint(_words_after(text, match.end(), _READ))
+        if not is_own and not _is_inside(match.start(), affirmed):
             yield match
 
 
@@ -141,9 +200,11 @@ def _is_inside(position: int, spans: Iterable[Span]) -> bool:
     return any(start <= position < end for start, end in spans)
 
 
-def _is_denied_within(text: str, span: Span, pattern: str) -> bool:
+def _is_denied_within(
+    text: str, span: Span, pattern: str, negated: frozenset[str] = frozenset()
+) -> bool:
     """True when the match of `pattern` at `span` has a negation of its end, one in the end's clause, that its author
-    did not write."""
+    did not write, nor in the fact (`negated`)."""
     own = pattern.lower().replace("n.t", "n't").replace("n'?t", "n't").replace("n.?t", "n't")
     starts = _sentences(text).starts
     end = span[1]
@@ -153,10 +214,10 @@ def _is_denied_within(text: str, span: Span, pattern: str) -> bool:
     for match in _CLAUSE.finditer(text, start, end - 1):
         start = match.start()
     last_word = max(text.rfind(" ", start, end) + 1, start)
-    for match in _negations(_NEGATION, text, (start, end)):
+    for match in _negations(_NEGATION, text, (start, end), negated):
         if match[0].lower() not in own:
             return True
-    for match in _negations(_AHEAD, text, (start, end)):
+    for match in _negations(_AHEAD, text, (start, end), negated):
         is_near = match.start() < last_word < match.start() + _NEAR
         if is_near and match[0].lower() not in own:
             return True
@@ -182,10 +243,13 @@ def read(
     """What the answer does with the fact whose parts are stated at `places`, a list for each part. `matches`: the
     author's patterns by their places. What denies a negative fact is said of its whole sentence only; another one is
     denied by a clause in its words, too, that has none of the parts."""
-    is_negative = is_negation(fact)
+    is_negative = _is_negation(fact)
     facts = about(text, places, MOST)
     within = {} if is_negative else matches
-    denied = [span for span, pattern in within.items() if _is_denied_within(text, span, pattern)]
+    negated = _negated_words(fact)
+    denied = [
+        span for span, pattern in within.items() if _is_denied_within(text, span, pattern, negated)
+    ]
     denial = None
     for sentence, spans in facts.items():
         is_within = any(span in denied for span in spans)
@@ -227,10 +291,14 @@ def _number(starts: Sequence[int], position: int) -> int:
 
 
 def _outside(
-    pattern: re.Pattern[str], text: str, sentence: Span, places: Sequence[Span]
+    pattern: re.Pattern[str],
+    text: str,
+    sentence: Span,
+    places: Sequence[Span],
+    negated: frozenset[str] = frozenset(),
 ) -> list[int]:
-    """Where a sentence has negations outside the places."""
-    negations = (match.start() for match in _negations(pattern, text, sentence))
+    """Where a sentence has negations outside the places, of other words than those that the fact has `negated`."""
+    negations = (match.start() for match in _negations(pattern, text, sentence, negated))
     return [position for position in negations if not _is_inside(position, places)]
 
 
@@ -249,6 +317,7 @@ def _denies(
     """True when a negation outside the `places` in a sentence negates one of them, or a clause in the fact's words. A
     clause without any of `matches` may name something else instead, which denies nothing."""
     start, end = sentence
+    negated_words = _negated_words(fact)
     edges = [start, *(match.start() for match in _CLAUSE.finditer(text, start, end)), end]
 
     def clause(position: int) -> int:
@@ -257,7 +326,7 @@ def _denies(
     firsts = sorted(first for first, _ in places)
     matched = {clause(first) for first, _ in matches}
     negated = set()
-    for at in _outside(_NEGATION, text, sentence, places):
+    for at in _outside(_NEGATION, text, sentence, places, negated_words):
         number = clause(at)
         is_other = fact and number not in matched
         if not is_other or not _contrasts(text[edges[number - 1] : edges[number]], fact):
@@ -269,7 +338,7 @@ def _denies(
         words = _words(_NEGATION.sub(" ", text[edges[number - 1] : edges[number]]))
         if words and len(words & own) >= _SHARE_OF_WORDS * len(words):
             return True
-    for at in _outside(_AHEAD, text, sentence, places):
+    for at in _outside(_AHEAD, text, sentence, places, negated_words):
         place = bisect_right(firsts, at)
         is_near = place < len(firsts) and firsts[place] < at + _NEAR
         if is_near and clause(firsts[place]) == clause(at):
