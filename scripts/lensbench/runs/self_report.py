@@ -214,7 +214,7 @@ _MISSING = {
     "...",
 }
 _BREAK = re.compile(r"<br\s{0,3}/?>", re.IGNORECASE)
-_REMARK = re.compile(r"\([^()]*\)")
+_REMARK = re.compile(r"\([^()]*\)(?!\w)")
 _LIST = re.compile(
     r"[\s,`]*+(?:\[((?:[^\[\]]|\[[^\[\]]*\])*+)\]?|\(((?:[^()]|\([^()]*\))*+)\)|\{([^{}]*+)\})[\s,`]*+"
 )
