@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from chromium import chromium, page  # noqa: F401 (fixtures)
 from groups import pytest_runtest_logreport  # noqa: F401 (a hook)
 from handmade import Bench
+from skipped import pytest_addoption, pytest_configure  # noqa: F401 (hooks)
 
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")  # a busy machine makes no test fail

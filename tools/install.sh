@@ -40,7 +40,7 @@ with_pip() {
     done
 }
 
-echo "installing $(cat "$@" | grep -c '==') packages into $venv"
+echo "installing the packages of $* into $venv"
 if ! { has_uv && with_uv "$@"; }; then
     echo "no uv here, so pip installs them: about half a minute"
     with_pip "$@"

@@ -179,9 +179,9 @@ def test_a_control_whose_runs_exceeded_their_time_says_so_and_blames_no_code(
 def test_only_time_outs_make_a_control_late(
     reasons: list[str], is_late: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = RunFolder(tmp_path / "bench" / "outside").results_json
+    file = RunFolder(tmp_path / "bench" / SAME.name).results_json
     write_json(file, {"runs": [{"reason": reason} for reason in [*reasons, ""]]})
     monkeypatch.setattr(selftest, "_known", lambda control, project: (False, "0 of 4 right"))
-    finding = selftest._finding(CONTROLS["outside"], tmp_path)
+    finding = selftest._finding(SAME, tmp_path)
     assert finding.is_late == is_late
     assert f"{reasons[0]} {reasons.count(reasons[0])}" in finding.found

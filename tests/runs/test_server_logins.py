@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -275,6 +276,7 @@ def test_a_command_that_prints_no_token_stops_everything_before_the_agent_starts
     )
 
 
+@pytest.mark.skipif(not shutil.which("curl"), reason="no curl")
 def test_the_documented_client_of_an_oauth_service_prints_its_token(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "logins.md").read_text(encoding="utf-8")
     (script,) = re.findall(r"(?s)```text\n(set -e\n.*?)```", page)

@@ -56,7 +56,9 @@ def test_figures_are_exact_until_they_are_shown(bench: Make) -> None:
     )
     assert measures["tool_calls_reported"]["baseline"] is None
     assert "| duration | 181s | 155s | -16% | " in made.page
-    assert "| tool calls, reported (mean of the middle tasks) | — | 29.5 | — | — |  | 0 |" in made.page
+    assert (
+        "| tool calls, reported (mean of the middle tasks) | — | 29.5 | — | — |  | 0 |" in made.page
+    )
 
 
 def test_a_missing_report_is_left_out_of_averages(bench: Make) -> None:

@@ -132,7 +132,7 @@ ALL = [10] * 40, [10] * 40
             "GO",
             "",
             (
-                "it cost 60% more than without a server",
+                "it cost 60% more.",
                 "It needs 60% more (cost: +57% to +63%).",
                 "| +60% | +57% to +63% |",
             ),
@@ -258,7 +258,7 @@ def test_what_else_was_paid_for_stands_beside_the_difference(bench: Make) -> Non
     expected = "Attempts that do not count: lens 5 (US dollars: 2.5); without a server 0."
     assert data["uncounted"] == expected
     assert data["uncounted"] in built.page
-    assert "| of these by sub-agents (typical change) | 0 | 17 | +17 |" in built.page
+    assert "| of these by sub-agents (mean of the middle tasks) | 0 | 17 | +17 |" in built.page
     assert "| first request, from the cache | 10% | 45.5% | +35.5 points |" in built.page
     assert (
         "held another part of the first requests with lens than without a server (+35.5 points"
