@@ -7,6 +7,7 @@ Prints a Markdown table. A fork bomb, memory and disk are tried only where a lim
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -91,6 +92,7 @@ def reached(sandbox: Sandbox, reach: str, told: dict[str, Any]) -> bool:
 
 def main() -> None:
     """Tries everything in every setting."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     settings = {
         "sandbox: none": NO_SANDBOX,
         "bubblewrap, sandbox_network: shared": find_sandbox({**ASKED, "network": "shared"}),

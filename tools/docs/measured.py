@@ -27,6 +27,7 @@ PROGRAMS = {
         "history.py --replications 500",
     ),
     "savings": ("How often SAVES is right", "savings.py --replications 1000"),
+    "methods": ("How often other methods are wrong", "methods.py --replications 2000"),
     "first_requests": ("What differs in the first request", "first_requests.py"),
     "repeats": (
         "What is asked again after something broke",
