@@ -73,7 +73,8 @@ def make_archive(
         if lines:
             names = [*files_in(bag)]
             _rebuild_as(folder, bag / RUN, machine)
-            before, bag = bag, bag.parent / "redacted" / bag.name
+            before = bag
+            bag = bag.parent / "redacted" / bag.name
             redaction, counts = redact(before, names, bag, lines)
             for line in lines:
                 if line.place not in redaction.places:
@@ -238,7 +239,8 @@ def main() -> None:
         "--redact", type=Path, metavar="PATTERNS", help="a file with texts to replace, one a line"
     )
     arguments = parser.parse_args()
-    folder, allowed = run_folder(arguments), frozenset(arguments.allow)
+    folder = run_folder(arguments)
+    allowed = frozenset(arguments.allow)
     with Progress(f"packing {folder}"):
         said = make_archive(folder, arguments.output, allowed, arguments.redact)
     print(said)

@@ -59,7 +59,8 @@ def write_zip(folder: Path, output: Path) -> None:
                     raise UserError(
                         f"{name!r}: a file with this name cannot be archived; rename it"
                     ) from None
-                member.create_system, member.external_attr = 3, 0o100644 << 16
+                member.create_system = 3
+                member.external_attr = 0o100644 << 16
                 member.compress_type = zipfile.ZIP_DEFLATED
                 bundle.writestr(member, path.read_bytes(), compresslevel=9)
         temporary.replace(output)

@@ -23,7 +23,9 @@ from lensbench.results.markdown import render
 from lensbench_archive.table import read_archive
 from lensbench_archive.table_rows import NO_VERDICT, TableRow, read_rows
 
-LETTER, ROOM, LEFT = 7, 12, 70
+LETTER = 7
+ROOM = 12
+LEFT = 70
 """Of the badge: pixels of a letter, around a text, and of the name."""
 COLOURS = {"GO": "#1a7f37", "SAVES": "#1a7f37", "HARM": "#b3261e", "COSTS": "#9a5b00"}
 GREY = "#6e7781"
@@ -218,7 +220,8 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     if arguments.check and arguments.bench:
-        version, update = arguments.server_version, arguments.update
+        version = arguments.server_version
+        update = arguments.update
         for sentence in check(arguments.check, arguments.bench, version, update):
             print(printable(sentence))
     elif arguments.folder and not arguments.check:

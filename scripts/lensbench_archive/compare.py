@@ -51,7 +51,8 @@ from lensbench_archive.compared_runs import (
 ByTask = Mapping[str, Fraction | float]
 """One number for each task that has one."""
 
-DELTA, SCORE = "delta", "score"
+DELTA = "delta"
+SCORE = "score"
 NEEDS = tuple(name for name, quantity in QUANTITIES.items() if quantity.kind == "log ratio")
 """Quantities that are compared by how many times more a run needs than the reference."""
 
@@ -329,7 +330,8 @@ def by_task(overlap: Shared, treatment: str) -> list[ComparedTask]:
 def compare(runs: Sequence[FinishedRun]) -> ComparisonFile:
     """Everything in comparison.json; the first run is the reference. Raises UserError without a shared task."""
     tasks, left_out = shared_tasks(runs)
-    overlap, reference = Shared(runs, tasks), runs[0]
+    overlap = Shared(runs, tasks)
+    reference = runs[0]
     settings, same = changed_settings(runs, tasks)
     return {
         "lensbench": __version__,
@@ -398,7 +400,8 @@ def cells(row: Change) -> tuple[str, ...]:
     """The quantity in the reference and in the run, its change, and the interval."""
     show = points if row.quantity == SCORE else numbers.change
     sides = (None if mean is None else Fraction(str(mean)) for mean in (row.before, row.after))
-    low, high = row.found.low, row.found.high
+    low = row.found.low
+    high = row.found.high
     ends = numbers.MISSING if low is None or high is None else f"{show(low)} to {show(high)}"
     return (*map(QUANTITIES[row.quantity].amount, sides), show(row.found.delta), ends)
 
@@ -412,7 +415,9 @@ def _shown(data: ComparisonFile, row: Change) -> str:
 
 def sentence(data: ComparisonFile, row: Change) -> str:
     """What the difference between two deltas says, and what it does not."""
-    found, run, reference = row.found, row.run, data["reference"]
+    found = row.found
+    run = row.run
+    reference = data["reference"]
     treatment = _shown(data, row)
 
     def size(share: float) -> str:

@@ -51,7 +51,8 @@ def check_plan(folder: Path) -> Plan:
 
 def foreign_files(data: Path, plan: Plan) -> Iterator[str]:
     """Files in the data folders of an archive that no figure uses."""
-    folder, runs = data / RUN, planned_runs(plan)
+    folder = data / RUN
+    runs = planned_runs(plan)
     for name in store.foreign_files(folder, runs):
         yield f"{RUN}/{RunFolder.attempts}/{name}: belongs to no planned run"
     views = {view_of(folder, run) for run in runs} | {RunFolder(folder).timing}

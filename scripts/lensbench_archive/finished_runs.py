@@ -32,7 +32,8 @@ from lensbench.plan.task_files import read_scenarios
 from lensbench.runs.reports import Report, parse_report
 from lensbench.runs.self_report import normalise_path
 
-BASELINE, TREATMENT = "without", "with"
+BASELINE = "without"
+TREATMENT = "with"
 """The protocol's two conditions."""
 
 _CONDITION = re.compile(r"[a-z][a-z0-9_]{0,31}")

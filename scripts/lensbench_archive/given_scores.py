@@ -23,8 +23,10 @@ from lensbench.core.records import RunId
 NEEDED = ("task", "condition", "score")
 USUAL_BASELINES = ("without", "baseline")
 """Names of conditions that are the baseline if no other is named."""
-MAX_TRIALS, MAX_TASK = 99, 64
-SHARES, PERCENT = 1, 100
+MAX_TRIALS = 99
+MAX_TASK = 64
+SHARES = 1
+PERCENT = 100
 """The largest score of each scale."""
 SMALL = 10
 """If no score is above it, though one is above 1, the scale is hardly 0 to 100."""
@@ -275,7 +277,8 @@ def _check_repositories(rows: Sequence[_Row]) -> None:
     """Raises UserError when a task has two repositories."""
     seen: dict[str, _Row] = {}
     for row in rows:
-        name, before = row.cells.get("repository", ""), seen.setdefault(row.cells["task"], row)
+        name = row.cells.get("repository", "")
+        before = seen.setdefault(row.cells["task"], row)
         then = before.cells.get("repository", "")
         if name != then:
             text = f"is {name!r}, and {then!r} in line {before.line}; a task has one repository"

@@ -81,7 +81,8 @@ def import_run(
         write_table(RunFolder(folder).published, COLUMNS, rows_of(scores_by_run))
     for written, (run, answer) in enumerate(old_run.answers.items()):
         step(f"writing {folder}", written, len(old_run.answers))
-        entry, timing = new_entry(folder, run), old_run.timing.runs.get((run.task, run.condition))
+        entry = new_entry(folder, run)
+        timing = old_run.timing.runs.get((run.task, run.condition))
         write_atomic(entry.answer, cut_answer(answer))
         write_atomic(
             entry.record, to_json(record_of(run, answer, timing, old_run.workspaces[run.task]))

@@ -86,7 +86,8 @@ def unsupported(folder: Path, judge: str) -> Iterator[str]:
         raise UserError(
             f"{path}: is missing; a model's verdicts cannot be rebuilt without asking it"
         )
-    before, content = read_table(path, VerdictRow), path.read_bytes()
+    before = read_table(path, VerdictRow)
+    content = path.read_bytes()
     judge_all(folder, judge, ask=False)
     again = {tuple(row.items()) for row in read_table(path, VerdictRow)}
     write_atomic(path, content)

@@ -116,7 +116,8 @@ class Redaction:
 
     def __call__(self, text: str, is_json: bool = False, counts: Counter[str] | None = None) -> str:
         """The text with the words, which are counted. In JSON, a letter after a backslash belongs to an escape."""
-        pieces, end = list[str](), 0
+        pieces = list[str]()
+        end = 0
         for match in self._matches(text):
             is_letter = match[0][0] in "bfnrtu"
             if is_json and is_letter and _is_escaped(text, match.start()):

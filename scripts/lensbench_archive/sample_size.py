@@ -229,13 +229,15 @@ def read_pilot(folder: Path, share: float) -> list[Pilot]:
     tables = read_tables(folder)
     results = decided_by_gate(read_typed(RunFolder(folder).estimates, EstimatesFile)["comparisons"])
     runs = [run for run, row in tables.scores.items() if row["status"] == RunStatus.SCORED]
-    seconds, prices = mean(map(tables.duration, runs)), mean(map(tables.cost, runs))
+    seconds = mean(map(tables.duration, runs))
+    prices = mean(map(tables.cost, runs))
     judges = read_typed(RunFolder(folder).instrument, InstrumentFile)["judges"].values()
     judging = sum(judge["cost_usd"] or Fraction(0) for judge in judges)
     price = None if prices is None else float(prices + judging / len(runs))
     pilots = []
     for name, result in results.items():
-        overall, sigma = result["score"]["overall"], result["variance"]["differences"].sigma
+        overall = result["score"]["overall"]
+        sigma = result["variance"]["differences"].sigma
         if overall.n < 2:
             raise UserError(
                 f"{folder}: the differences of {name!r} have no spread to plan with; make more pairs"
@@ -299,7 +301,8 @@ def _for_saves(
 ) -> str:
     """How many tasks show each of the two parts of SAVES, if the answers are equal and the pilot's saving is the true
     one; and which of them needs more. `sd` in points."""
-    chance, least = alpha / 2, f"{gate['least']:g}%"
+    chance = alpha / 2
+    least = f"{gate['least']:g}%"
     answers = tasks_for("SAVES", Truth(0.0, sd / 100), chance, gate, power)
     if answers is None:
         return f"For SAVES, more than {MOST_TASKS} tasks would be needed."
@@ -317,7 +320,8 @@ def pilot_text(
     folder: Path, effect: float, power: float, alpha: float, share: float, parallel: int
 ) -> str:
     """The plans for every treatment of the benchmark in `folder`."""
-    paragraphs, pilots = [], read_pilot(folder, share)
+    paragraphs = []
+    pilots = read_pilot(folder, share)
     for pilot in pilots:
         if not pilot.spread.of(1):
             alike = (

@@ -32,7 +32,9 @@ from lensbench_archive.series import Series, series_of
 from lensbench_archive.table_rows import EFFORTS, TableRow, read_rows
 from lensbench_archive.verify import problems_of, rebuilt
 
-PAGE, CSV, MARKDOWN = "index.html", "table.csv", "table.md"
+PAGE = "index.html"
+CSV = "table.csv"
+MARKDOWN = "table.md"
 MOST_NAMED = 2
 """Problems of an archive that are named."""
 MOST_LINES = 60

@@ -106,7 +106,8 @@ class TableRow(NamedTuple):
     @property
     def cells(self) -> dict[str, str]:
         """The row as text, by the columns of every output; unknown values are a dash."""
-        low, high = self.score.low, self.score.high
+        low = self.score.low
+        high = self.score.high
         cells = {
             "date": self.date,
             "benchmark": self.benchmark,

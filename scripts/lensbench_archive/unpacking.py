@@ -8,8 +8,10 @@ from pathlib import Path
 
 from lensbench.core.errors import UserError
 
-MAX_MEMBERS, MAX_BYTES = 200_000, 4 << 30
-MAX_RATIO, SMALL = 100, 64 << 20
+MAX_MEMBERS = 200_000
+MAX_BYTES = 4 << 30
+MAX_RATIO = 100
+SMALL = 64 << 20
 """The maximum compression ratio of archives that unpack to more bytes; tables have about 10."""
 
 

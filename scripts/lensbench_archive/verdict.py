@@ -36,7 +36,9 @@ _NOTE = f"The file names no categories: {_NO_CATEGORY} stands for none."
 
 def record_of(given: GivenRun, answer: bytes) -> Record:
     """The record of a row, with all that is known."""
-    seconds, cost, tokens = None, None, None
+    seconds = None
+    cost = None
+    tokens = None
     if given.duration_s is not None:
         seconds = float(given.duration_s)
     if given.cost_usd is not None:
@@ -58,7 +60,8 @@ def record_of(given: GivenRun, answer: bytes) -> Record:
 def write_benchmark(scores: GivenScores, original: Path, folder: Path) -> EstimatesFile:
     """Writes the run folder of given scores, with all results; the ledger of looks of an earlier one stays, because
     each verdict on more rows is a further look. Raises UserError when the folder is something else."""
-    content, place = original.read_bytes(), RunFolder(folder)
+    content = original.read_bytes()
+    place = RunFolder(folder)
     _empty(folder)
     write_atomic(place.imported / SCORES, content)
     tasks = [_task(name, repository) for name, repository in scores.tasks.items()]

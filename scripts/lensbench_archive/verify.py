@@ -31,7 +31,8 @@ from lensbench_archive.code import code_hash
 from lensbench_archive.rebuilding import is_derived, is_page, rebuild
 from lensbench_archive.unpacking import files_in, unpack
 
-MAX_SHOWN, MAX_NAMED = 50, 5
+MAX_SHOWN = 50
+MAX_NAMED = 5
 
 
 def verify(archive: Path) -> Iterator[str]:
@@ -124,7 +125,8 @@ def _copy_kept(source: Path, target: Path) -> None:
 def differences(original: Path, copy: Path, is_same_code: bool, has_pages: bool) -> Iterator[str]:
     """What differs after a rebuild, by the paths in the archive. Of other code only tables are compared, in common
     columns; a note lists the other files, since pages and results.json change with the code."""
-    before, after = files_in(original), files_in(copy)
+    before = files_in(original)
+    after = files_in(copy)
     left = []
     for name in sorted({*before, *after}):
         if is_page(name) and not has_pages:
@@ -149,7 +151,8 @@ def differences(original: Path, copy: Path, is_same_code: bool, has_pages: bool)
 
 def _have_same_values(table: Path, again: Path) -> bool:
     """True when two tables have the same rows, in the columns of the first."""
-    rows, rows_again = read_table(table), read_table(again)
+    rows = read_table(table)
+    rows_again = read_table(again)
     columns = (rows or rows_again or [{}])[0].keys()
     return rows == [{key: row.get(key) for key in columns} for row in rows_again]
 

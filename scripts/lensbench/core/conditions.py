@@ -145,7 +145,8 @@ def comparisons(plan: Plan) -> dict[str, Sides]:
 
 def shown_names(plan: Plan) -> dict[str, str]:
     """What readers call each condition, and each comparison of two treatments: `v2 against v1`."""
-    conditions, baseline = plan["conditions"], plan["baseline"]
+    conditions = plan["conditions"]
+    baseline = plan["baseline"]
     names = dict[str, str]()
     for condition in conditions:
         names[condition] = display_name(conditions, baseline, condition)

@@ -68,14 +68,17 @@ def nct_cdf(value: float, df: float, shift: float) -> float:
     Applied Statistics 38, 1989, AS 243), summed where its weights are not negligible."""
     if value < 0:
         return 1 - nct_cdf(-value, df, -shift)
-    square, half = value * value, shift * shift / 2
+    square = value * value
+    half = shift * shift / 2
     if square < _PRECISE**2:
         return norm_sf(shift)
     if not half:
         return 1 - t_sf(value, df)
-    x, y = square / (df + square), df / (df + square)
+    x = square / (df + square)
+    y = df / (df + square)
     width = 12 * math.sqrt(half) + 40
-    first, last = max(math.floor(half - width), 0), math.ceil(half + width)
+    first = max(math.floor(half - width), 0)
+    last = math.ceil(half + width)
     total = 0.0
     for start, sign in ((first + 0.5, 1.0), (first + 1.0, math.copysign(1.0, shift))):
         chance = _beta(x, y, start, df / 2)
@@ -85,7 +88,8 @@ def nct_cdf(value: float, df: float, shift: float) -> float:
         weight = math.exp((start - 0.5) * math.log(half) - half - math.lgamma(start + 0.5))
         for a in range(last - first):
             total += sign * weight * chance
-            chance, drop = chance - drop, drop * x * (start + a + df / 2) / (start + a + 1)
+            chance = chance - drop
+            drop = drop * x * (start + a + df / 2) / (start + a + 1)
             weight *= half / (start + a + 0.5)
     return min(max(norm_sf(shift) + total / 2, 0.0), 1.0)
 
@@ -129,7 +133,9 @@ def _beta_fraction(x: float, y: float, a: float, b: float) -> float:
     logarithms = a * (math.log(x) if x < 0.5 else math.log1p(-y)) + b * (
         math.log(y) if y < 0.5 else math.log1p(-x)
     )
-    c, d, fraction = 1.0, 1 / (1 - (a + b) * x / (a + 1)), 1 / (1 - (a + b) * x / (a + 1))
+    c = 1.0
+    d = 1 / (1 - (a + b) * x / (a + 1))
+    fraction = 1 / (1 - (a + b) * x / (a + 1))
     for m in range(1, 100_000):
         for term in (
             m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),

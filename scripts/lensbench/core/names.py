@@ -21,7 +21,8 @@ UNSPACED = (
     "\U00020000-\U0003ffff"
 )
 """Letters of scripts without blanks between words, or with particles attached to them (Korean)."""
-START, END = rf"(?<![{LETTERS}])", rf"(?![{LETTERS}])"
+START = rf"(?<![{LETTERS}])"
+END = rf"(?![{LETTERS}])"
 """The boundaries of a name."""
 
 _IS_LETTER = re.compile(f"[{LETTERS}]")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_Q, _B = "\u2018-\u201f\u00ab\u00bb", "\u00a0\u2007\u202f\u200b\u2060\ufeff"
+_Q = "\u2018-\u201f\u00ab\u00bb"
+_B = "\u00a0\u2007\u202f\u200b\u2060\ufeff"
 _IN_WORD = re.compile(rf"^[{_B}]|[{_B}]$|(?<=:)[{_B}]|^[{_Q}](?=.*[{_Q}]$)|^[\u2013\u2014](?=\w)")
 _IN_STRUCTURE = re.compile(rf"(?<![\w{_Q}])[{_Q}]|[{_B}]")
 

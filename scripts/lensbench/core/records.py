@@ -172,7 +172,9 @@ def completed(outcome: Outcome, taps: dict[str, Tap] | None) -> Outcome:
     return outcome
 
 
-MAX_NAMES, MAX_NAME, MAX_TEXT = 2000, 300, 4000
+MAX_NAMES = 2000
+MAX_NAME = 300
+MAX_TEXT = 4000
 """Limits of a record: names of tools, files and models, characters of each, and characters of an error."""
 OTHERS = "(others)"
 

@@ -88,7 +88,8 @@ def _changes(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int,
 
 
 def _of_texts(baseline: str, treatment: str, place: str) -> Iterator[Difference]:
-    before, after = baseline.split("\n"), treatment.split("\n")
+    before = baseline.split("\n")
+    after = treatment.split("\n")
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     for _, start, end, new_start, new_end in matcher.get_opcodes():
         for is_added, lines in ((False, before[start:end]), (True, after[new_start:new_end])):

@@ -26,8 +26,11 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.locks import lock
 
-ANSWER, RECORD, DISCARD = "answer.md", "record.json", "discard.json"
-TRANSCRIPT, PATCH = "transcript.jsonl.gz", "patch.diff"
+ANSWER = "answer.md"
+RECORD = "record.json"
+DISCARD = "discard.json"
+TRANSCRIPT = "transcript.jsonl.gz"
+PATCH = "patch.diff"
 DAMAGED = "damaged-record.json"
 NAMES = frozenset((ANSWER, RECORD, DISCARD, TRANSCRIPT, PATCH, DAMAGED))
 CUT_SHORT = "harness_failed"
@@ -230,7 +233,8 @@ def stale_views(
     folder: Path, runs: Iterable[RunId], max_rounds: int, store: Store | None = None
 ) -> list[RunId]:
     """The runs that are to be repeated, although an answer is shown."""
-    stems, store = shown_stems(folder), dict(all_entries(folder)) if store is None else store
+    stems = shown_stems(folder)
+    store = dict(all_entries(folder)) if store is None else store
     views = [(run, stem) for run in runs if (stem := run.stem) in stems]
     return [run for run, stem in views if not state_of(store.get(stem, ()), max_rounds).is_final]
 
@@ -247,7 +251,8 @@ def withdraw(
 
 def foreign_files(folder: Path, runs: Iterable[RunId]) -> list[str]:
     """Files in attempts/ that belong to no attempt of these runs, by their paths there."""
-    top, stems = RunFolder(folder).attempts, {run.stem for run in runs}
+    top = RunFolder(folder).attempts
+    stems = {run.stem for run in runs}
 
     def is_known(path: Path) -> bool:
         stem, _, number = path.parent.relative_to(top).as_posix().rpartition("/")

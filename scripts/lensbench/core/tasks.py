@@ -32,7 +32,8 @@ def like(pattern: str, words: str) -> Any:
     return Field(pattern=pattern)
 
 
-MIN_CRITERIA, MAX_CRITERIA = 2, 5
+MIN_CRITERIA = 2
+MAX_CRITERIA = 5
 MAX_PATTERN_LENGTH = 500
 
 

@@ -84,7 +84,8 @@ def citations(answer: str, workspace: str = "") -> Iterator[Citation]:
     former = set()
     for match in _CITED.finditer(answer):
         name = next(name for name in "abcd" if match[name])
-        path, first = normalise_path(match[name], workspace), int(match[f"{name}1"])
+        path = normalise_path(match[name], workspace)
+        first = int(match[f"{name}1"])
         citation = Citation(path, first, max(first, int(match[f"{name}2"] or first)))
         if path and citation not in former:
             former.add(citation)
@@ -133,7 +134,10 @@ class RepositoryFiles:
             if citation.last > citation.first
             else f"{citation.first}"
         )
-        files, lines, begin, problem = self.meant(citation.path), list[str](), 0, ""
+        files = self.meant(citation.path)
+        lines = list[str]()
+        begin = 0
+        problem = ""
         if len(files) != 1:
             problem = f"{len(files)} files match" if files else "there is no such file"
         elif not (content := self.lines(files[0])):

@@ -28,7 +28,8 @@ _REPLACED = "exceeds maximum allowed tokens"
 
 def footprint(folder: Path, tables: Tables, treatment: str) -> list[str]:
     """The figures in sentences; none that are unknown."""
-    listing, baseline = PreflightFindings.read(folder), tables.plan["baseline"]
+    listing = PreflightFindings.read(folder)
+    baseline = tables.plan["baseline"]
     requests = RequestFindings.read(folder)
     addition = requests.addition(treatment, tables.plan["settings_sha256"])
     if addition:

@@ -30,15 +30,20 @@ def plain_verdict(data: BenchmarkFacts[Fraction], name: str) -> Plain:
     """The plain words for a comparison by its name."""
     comparison = data["estimates"][name]
     names = data["names"]
-    new, old = names[comparison["treatment"]], names[comparison["baseline"]]
+    new = names[comparison["treatment"]]
+    old = names[comparison["baseline"]]
     members = left_out(data["conditions"], data["baseline"], comparison["treatment"])
     is_of_two = comparison["baseline"] != data["baseline"]
-    gate, few, lead = comparison["gate"], comparison["too_few_calls"], "We cannot tell yet."
+    gate = comparison["gate"]
+    few = comparison["too_few_calls"]
+    lead = "We cannot tell yet."
     is_offline = data["agent"]["kind"] == "offline"
-    facts, then = f"{_tasks(comparison)}.{_missing(data)}", _next(data, comparison)
+    facts = f"{_tasks(comparison)}.{_missing(data)}"
+    then = _next(data, comparison)
     if not comparison["score"]["overall"].n:
         facts = f"No task has a score in both conditions.{_missing(data)}"
-        lead, then = "Nothing can be compared yet.", _first_step(data)
+        lead = "Nothing can be compared yet."
+        then = _first_step(data)
     elif few:
         lead = few
     else:
@@ -64,12 +69,11 @@ def plain_verdict(data: BenchmarkFacts[Fraction], name: str) -> Plain:
 
 def _leads(gate: GateVerdict, new: str, old: str) -> dict[str, str]:
     """The meaning of each verdict for a treatment, or for one version against another (`old`)."""
-    small, none = f"{new} helps too little to matter.", f"{new} does not help."
+    small = f"{new} helps too little to matter."
+    none = f"{new} does not help."
     if old:
-        small, none = (
-            f"{new} is better than {old} by too little to matter.",
-            f"{new} is no better than {old}.",
-        )
+        small = f"{new} is better than {old} by too little to matter."
+        none = f"{new} is no better than {old}."
     return {
         "GO": f"{new} is better than {old}." if old else f"{new} helps.",
         "HARM": f"{new} is worse than {old}." if old else f"{new} makes the answers worse.",
@@ -103,7 +107,8 @@ def are_unlike(groups: Sequence[Estimate], overall: Estimate, alpha: float) -> b
         if one.n > 1
     ]
     terms = [(one.delta or 0.0, 1 / se**2, df) for one, se, df in known if se and df]
-    k, total = len(terms), sum(weight for _, weight, _ in terms)
+    k = len(terms)
+    total = sum(weight for _, weight, _ in terms)
     if k < 2:
         return False
     centre = sum(delta * weight for delta, weight, _ in terms) / total
@@ -168,7 +173,8 @@ def _go_on(data: BenchmarkFacts[Fraction]) -> str:
 
 def _tasks(comparison: Compared) -> str:
     """`2 tasks better, 1 worse, 9 the same (+4.0 points on average)`."""
-    overall, average = comparison["score"]["overall"], points(shown_difference(comparison).delta)
+    overall = comparison["score"]["overall"]
+    average = points(shown_difference(comparison).delta)
     better = with_noun(overall.wins, "task")
     return (
         f"{better} better, {overall.losses} worse, {overall.ties} the same ({average} on average)"
@@ -214,7 +220,8 @@ def _keep_or_not(verdict: Verdict, members: str, where: str) -> str:
 
 
 def _next(data: BenchmarkFacts[Fraction], comparison: Compared) -> str:
-    verdict, scope = comparison["gate"].verdict, comparison["score"]["overall"].scope
+    verdict = comparison["gate"].verdict
+    scope = comparison["score"]["overall"].scope
     where = f"for this model and questions like these{f', on {scope}' if scope else ''}"
     if comparison["too_few_calls"]:
         return "Find out why the agent does not call them: read a transcript and the descriptions of the tools."

@@ -36,7 +36,8 @@ class ShownDifference(NamedTuple):
 
 def shown_difference(comparison: Compared) -> ShownDifference:
     """The difference that belongs to the verdict on a comparison, or that of a single question where there is none."""
-    corrected, gate = comparison.get("corrected"), comparison.get("gate")
+    corrected = comparison.get("corrected")
+    gate = comparison.get("gate")
     estimate = corrected or comparison["score"]["overall"]
     ends = (gate.low, gate.high) if gate and gate.low is not None else (estimate.low, estimate.high)
     return ShownDifference(estimate.delta, *ends, bool(corrected))
@@ -120,7 +121,8 @@ def _counted(name: str, pairs: int, share: Fraction | None) -> str:
 
 
 def _total(measure: Measure[Fraction]) -> str:
-    treatment, baseline = measure["paired_treatment"], measure["paired_baseline"]
+    treatment = measure["paired_treatment"]
+    baseline = measure["paired_baseline"]
     if not measure["pairs"] or treatment is None or not baseline:
         return ""
     ratio = f"{times(treatment / baseline)} times"

@@ -64,11 +64,10 @@ from lensbench.scores.scores import short_name, tools_of_condition, treatment_to
 
 def facts_of(folder: Path, tables: Tables) -> BenchmarkFacts[Fraction]:
     """All numbers and names of the results as plain data; numbers are exact fractions."""
-    plan, place = tables.plan, RunFolder(folder)
-    repositories, estimates = (
-        read_json(place.repositories, Repositories),
-        read_typed(place.estimates, EstimatesFile),
-    )
+    plan = tables.plan
+    place = RunFolder(folder)
+    repositories = read_json(place.repositories, Repositories)
+    estimates = read_typed(place.estimates, EstimatesFile)
     found = PreflightFindings.read(folder)
     runs = [record for record in tables.valid if record.source == "run"]
     statuses = [row["status"] for row in tables.scores.values()]
@@ -183,7 +182,8 @@ def _useless(data: BenchmarkFacts[Fraction], treatment: str) -> str:
 def _warmed(data: BenchmarkFacts[Fraction], treatment: str) -> Iterator[str]:
     """A warning where the service's cache held more of one side's first requests."""
     share = data["estimates"][treatment]["measures"]["first_cached"]["overall"]
-    low, high = share.low or 0.0, share.high or 0.0
+    low = share.low or 0.0
+    high = share.high or 0.0
     if low * high > 0 and abs(share.delta or 0.0) >= WARMED:
         treated, others = (
             of_condition(data["conditions"], data["baseline"], name)
@@ -198,7 +198,8 @@ def _warmed(data: BenchmarkFacts[Fraction], treatment: str) -> Iterator[str]:
 
 def _uncounted(folder: Path, tables: Tables, names: Mapping[str, str]) -> str:
     """What the attempts cost that do not count, by condition."""
-    attempts, parts = uncounted(folder, tables.scores), []
+    attempts = uncounted(folder, tables.scores)
+    parts = []
     for name in tables.plan["conditions"]:
         tries = [
             record
@@ -280,8 +281,10 @@ def _comparison(comparison: Comparison, tools: Sequence[str]) -> ComparisonResul
 def headline(data: BenchmarkFacts[Fraction], treatment: str) -> str:
     """One sentence for a treatment: scores over complete pairs, and how many these are."""
     comparison = data["comparisons"][treatment]
-    score, pairs = comparison["measures"]["score"], comparison["pairs"]
-    new, old = data["names"][treatment], data["names"][data["baseline"]]
+    score = comparison["measures"]["score"]
+    pairs = comparison["pairs"]
+    new = data["names"][treatment]
+    old = data["names"][data["baseline"]]
     if score["delta"] is None:
         return f"{new} against {old}: no complete pair yet ({pairs['planned']} planned)."
     return (
@@ -303,13 +306,13 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
 
     `tables` are those of the folder, where they were read before."""
     tables = tables or read_tables(folder)
-    facts, plan = facts_of(folder, tables), tables.plan
-    names, instrument, decisions = (
-        facts["treatments"],
-        facts["instrument"],
-        decided_by_gate(facts["estimates"]),
-    )
-    pairs, by_hand = published_pairs(folder, tables), chosen_runs.as_data(folder, tables)
+    facts = facts_of(folder, tables)
+    plan = tables.plan
+    names = facts["treatments"]
+    instrument = facts["instrument"]
+    decisions = decided_by_gate(facts["estimates"])
+    pairs = published_pairs(folder, tables)
+    by_hand = chosen_runs.as_data(folder, tables)
     changes: Changes[Fraction] = {}
     if any(record.patch_sha256 for record in tables.valid) and not drafts_decide(facts):
         from lensbench.results.changes import (
@@ -321,7 +324,8 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
     verb = "would have cost" if PLAN_TOKEN in plan["agent"].get("pass_env", ()) else "cost"
     label = f"{verb} in US dollars{', estimated' if facts['estimated_costs'] else ''}"
     steps, sentences = ladder(facts)
-    findings, requests = PreflightFindings.read(folder), RequestFindings.read(folder)
+    findings = PreflightFindings.read(folder)
+    requests = RequestFindings.read(folder)
     figures = {
         name: presented(facts["comparisons"][name]["measures"], entry, label)
         for name, entry in decisions.items()

@@ -128,7 +128,8 @@ def draw(
     debit = max([0.0, *(line.spent for line in [*before, *others])])
     total = _total(debit, alpha, look.fraction)
     if same and any(line.pairs != pairs for line in same):
-        boundary, total = same[0].boundary, same[-1].spent
+        boundary = same[0].boundary
+        total = same[-1].spent
     else:
         last = None
         if before:
@@ -290,7 +291,8 @@ def _lines(path: Path) -> Iterator[tuple[Draw, str]]:
     ):
         try:
             entry = json.loads(line)
-            before, checksum = checksum, entry.pop("checksum")
+            before = checksum
+            checksum = entry.pop("checksum")
             draw = Draw.model_validate_json(json.dumps(entry))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             checksum = ""

@@ -159,7 +159,8 @@ def design_effect(tasks: Sequence[Sequence[Fraction]]) -> float:
     """By how much fewer independent runs would tell as much: the variance of the tasks' shares by that of independent
     runs, and the squared ratio of the t quantiles of tasks and of runs, because that variance is estimated. From 1 to
     the number of trials, which it is where all runs are alike, because nothing tells."""
-    runs, count = sum(map(len, tasks)), len(tasks)
+    runs = sum(map(len, tasks))
+    count = len(tasks)
     share = sum(sum(own) for own in tasks) / Fraction(runs)
     most = sum(len(own) ** 2 for own in tasks) / runs
     if count < 2 or share in (0, 1):
@@ -217,7 +218,8 @@ def difference_between(treatment: Known, baseline: Known, found: Estimate) -> Ad
     tasks = [task for task in treatment if treatment[task] and baseline.get(task)]
     new, old = ([side[task] for task in tasks] for side in (treatment, baseline))
     low, high = interval_of(found, CHANCE, LARGEST) or (None, None)
-    p, is_single = found.mid_p, all(len(own) == 1 for own in [*new, *old])
+    p = found.mid_p
+    is_single = all(len(own) == 1 for own in [*new, *old])
     if is_single:
         low, high = score_interval(found.wins, found.losses, found.n)
         p = mid_p(found.wins, found.losses)
@@ -247,7 +249,8 @@ def tasks_for_adoption(before: float, after: float, power: float) -> int:
 
 def power_of_adoption(before: float, after: float, tasks: int) -> float:
     """The probability, an exact sum over the tasks that differ, that the mid-p shows the gain."""
-    more, fewer = after * (1 - before), before * (1 - after)
+    more = after * (1 - before)
+    fewer = before * (1 - after)
     total = 0.0
     for changes in range(tasks + 1):
         some = binomial(changes, tasks, more + fewer)
@@ -272,7 +275,8 @@ def turned(found: AdoptionDifference) -> AdoptionDifference:
     """The same with the two conditions exchanged."""
     low = high = None
     if found.low is not None and found.high is not None:
-        low, high = -found.high, -found.low
+        low = -found.high
+        high = -found.low
     return found._replace(
         treatment=found.baseline,
         of=found.of_baseline,
@@ -365,7 +369,8 @@ def too_few_calls(found: Adoption | None, whose: str) -> str:
 def _is_too_rare(found: Adoption) -> bool:
     """True for none or one of several runs, and for a share whose whole interval is below FEW. A run of which nothing
     is known may have called one."""
-    called, runs = found.runs + found.unknown, found.of + found.unknown
+    called = found.runs + found.unknown
+    runs = found.of + found.unknown
     if called < runs and called <= 1:
         return True
     return found.high < FEW and exact_interval(called, runs)[1] < FEW

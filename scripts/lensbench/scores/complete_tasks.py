@@ -63,8 +63,10 @@ def mcnemar(pairs: Mapping[str, Sequence[Pair]], trials: int) -> McNemar:
     for both in pairs.values():
         for treatment, base in both:
             counts[int(treatment)][int(base)] += 1
-    gains, losses = counts[1][0], counts[0][1]
-    changes, fewer = gains + losses, min(gains, losses)
+    gains = counts[1][0]
+    losses = counts[0][1]
+    changes = gains + losses
+    fewer = min(gains, losses)
     return {
         "treatment_only": gains,
         "baseline_only": losses,
@@ -78,7 +80,8 @@ def mcnemar(pairs: Mapping[str, Sequence[Pair]], trials: int) -> McNemar:
 def mid_p(gains: int, losses: int) -> float:
     """The mid-p of McNemar's test, which counts a result as far as the one found half: the exact p rejects too seldom
     (Fagerland, Lydersen and Laake, BMC Medical Research Methodology 13, 2013)."""
-    changes, fewer = gains + losses, min(gains, losses)
+    changes = gains + losses
+    fewer = min(gains, losses)
     if not changes:
         return 1.0
     if gains == losses:

@@ -127,7 +127,8 @@ class Comparison:
 
     def known(self, value: Value) -> tuple[Known, Known]:
         """The values of the treatment and those of the baseline, paired or not."""
-        treatment, baseline = {}, {}
+        treatment = {}
+        baseline = {}
         for task, both in self.sides(value).items():
             treatment[task] = [own for own, _ in both if own is not None]
             baseline[task] = [base for _, base in both if base is not None]

@@ -80,8 +80,10 @@ def correct_for_families(plan: Plan, estimates: Mapping[str, Compared]) -> None:
 
 def estimates_of(comparison: Comparison, uses: Uses) -> Compared:
     """The estimates of a comparison, before the gate decides."""
-    plan, tables = comparison.plan, comparison.tables
-    complete, score = comparison.pairs(tables.complete), compared.scores(comparison)
+    plan = comparison.plan
+    tables = comparison.tables
+    complete = comparison.pairs(tables.complete)
+    score = compared.scores(comparison)
     adoption = compared_adoption(comparison, uses)
     return {
         "treatment": comparison.treatment,
@@ -304,7 +306,8 @@ class Gatekeeper(NamedTuple):
         saving: Saving | None,
     ) -> Compared:
         """The estimates of a comparison with the verdict and with what this look allows."""
-        overall, plan = estimates["score"]["overall"], comparison.plan
+        overall = estimates["score"]["overall"]
+        plan = comparison.plan
         belief = self.instrument["belief"] if self.instrument else None
         before = shown_before(self.ledger, name, draw.seen, self.voided)
         result = as_looked_at(overall, look, plan["gate"]["power"])
@@ -313,7 +316,8 @@ class Gatekeeper(NamedTuple):
             comparison.name(side): starts_of(self.folder, runs)
             for side, runs in comparison.runs.items()
         }
-        gate, counted = plan["gate"], by_people or overall
+        gate = plan["gate"]
+        counted = by_people or overall
         doubts = belief.doubts if belief else ()
         others = [*readings(comparison, [*starts.values()], doubts, draw.seen, before)]
         against = [

@@ -23,7 +23,8 @@ from lensbench.scores.sequential import LookResult, boundaries, even_fractions, 
 
 def claims(look: LookResult, settings: GateSettings, saving: Saving | None) -> list[Verdict]:
     """The verdicts that the intervals allow, in the order in which they are given."""
-    low, high = look.low or 0.0, look.high or 0.0
+    low = look.low or 0.0
+    high = look.high or 0.0
     more = {
         "GO": high >= settings["effect"] / 100,
         "SAVES": saving is not None and saving.is_cheaper(look.boundary),
@@ -91,7 +92,9 @@ def decide(
     """The strongest verdict on a treatment that its intervals allow, that no test of its differences contradicts, and
     that holds in every reading. `look` has the interval of the score; `blockers` forbid any verdict, one only, or all
     but those on effort (`blocks`)."""
-    low, high, boundary = look.low, look.high, look.boundary
+    low = look.low
+    high = look.high
+    boundary = look.boundary
     if low is None or high is None:
         return GateVerdict(
             "INCONCLUSIVE", "", "", low, high, (), (*blockers, Reason(ReasonKind.NO_INTERVAL))
@@ -168,7 +171,9 @@ def _chances(
     estimate: Estimate, z: float, look: LookResult, settings: GateSettings, saving: Saving | None
 ) -> Iterator[float]:
     """How likely the last look gives each of ENDING."""
-    time, se, delta = look.look / look.looks, estimate.se or 0.0, estimate.delta or 0.0
+    time = look.look / look.looks
+    se = estimate.se or 0.0
+    delta = estimate.delta or 0.0
     final = boundaries(even_fractions(look.looks), settings["alpha"])[-1]
     yield conditional_power(-z, time, -z / math.sqrt(time), final)
     if (look.high or 0.0) >= settings["effect"] / 100:

@@ -74,7 +74,8 @@ def in_words(decision: GateVerdict, estimate: Estimate, facts: SentenceFacts) ->
         decision = decision._replace(
             worst=max(most_worse(estimate, decision.low, norm_sf(facts.look.boundary)), 0.0)
         )
-    text, advice = sentence(decision, estimate, facts), needs(decision, estimate, facts)
+    text = sentence(decision, estimate, facts)
+    advice = needs(decision, estimate, facts)
     return decision._replace(sentence=text, needs=advice, notes=notes(decision, estimate, facts))
 
 
@@ -120,12 +121,15 @@ def _saying(reason: Reason) -> str:
 
 def _meaning(verdict: Verdict, low: float, high: float, facts: SentenceFacts) -> str:
     worthwhile = f"{facts.settings['effect']:g} points"
-    helps, harms = "The tools help", "The tools make the answers worse"
+    helps = "The tools help"
+    harms = "The tools make the answers worse"
     if facts.brings_more:
-        helps, harms = "What it brings helps", "What it brings makes the answers worse"
+        helps = "What it brings helps"
+        harms = "What it brings makes the answers worse"
     if facts.sides:
         new, old = facts.sides
-        helps, harms = f"{new} is better than {old}", f"{new} is worse than {old}"
+        helps = f"{new} is better than {old}"
+        harms = f"{new} is worse than {old}"
     if verdict == "NO-GO" and low > 0:
         return f"{helps}, but by less than {worthwhile}."
     if verdict == "NO-GO":

@@ -229,7 +229,8 @@ def without_extremes(d: Floats, alpha: float) -> Floats:
     cut = int(EXTREMES * len(d))
     if not cut:
         return d
-    middle, df = np.sort(d)[cut:-cut], len(d) - 1.0
+    middle = np.sort(d)[cut:-cut]
+    df = len(d) - 1.0
     values = d.clip(middle[0], middle[-1])
     wider = float(t_isf(alpha / 2, df - 2 * cut) / t_isf(alpha / 2, df)) * len(d) / len(middle)
     whole: Floats = middle.mean() + (values - values.mean()) * wider
@@ -248,7 +249,9 @@ def codes(names: Sequence[str | None]) -> list[int]:
     return [code_of[name] for name in names]
 
 
-CLUSTERED, WITHIN, PAIRED = "cluster-robust t", "within-repository t", "paired t"
+CLUSTERED = "cluster-robust t"
+WITHIN = "within-repository t"
+PAIRED = "paired t"
 
 
 def units_of(d: Floats, groups: Sequence[int]) -> Floats:
@@ -325,7 +328,8 @@ def rooms_of(baselines: Floats) -> Rooms:
 def _room(room: Floats) -> Room:
     import numpy as np
 
-    mean, square = room.mean(axis=-1), (room**2).mean(axis=-1)
+    mean = room.mean(axis=-1)
+    square = (room**2).mean(axis=-1)
     evenness = np.where(square > 0, mean**2 / np.maximum(square, NO_SPREAD), 1.0)
     high = mean + HIGH * room.std(axis=-1)
     return Room(mean, evenness, np.minimum(np.maximum(high, room.max(axis=-1)), LARGEST))
@@ -390,10 +394,12 @@ def sign_flip_p(d: Floats, seed: int) -> tuple[float, float] | tuple[None, None]
     own = abs(float(moves.sum()))
     if 2 ** len(moves) <= RESAMPLES:
         flips = np.arange(2 ** len(moves))[:, None] >> np.arange(len(moves)) & 1
-        far, total = np.abs((2 * flips - 1) @ moves), 2 ** len(moves)
+        far = np.abs((2 * flips - 1) @ moves)
+        total = 2 ** len(moves)
     else:
         signs = np.random.default_rng(seed).integers(0, 2, (RESAMPLES, len(moves)), dtype=np.int8)
-        far, total = np.append(np.abs((2.0 * signs - 1) @ moves), own), RESAMPLES + 1
+        far = np.append(np.abs((2.0 * signs - 1) @ moves), own)
+        total = RESAMPLES + 1
     beyond, at_least = ((far >= own * (1 + sign * NO_SPREAD)).sum() / total for sign in (1, -1))
     return float(at_least), float(beyond + at_least) / 2
 
@@ -402,10 +408,12 @@ def is_skewed(values: Floats) -> Bools:
     """Where the skewness of a row of values is more than SKEWED standard errors."""
     import numpy as np
 
-    count, rest = values.shape[-1], values - values.mean(axis=-1, keepdims=True)
+    count = values.shape[-1]
+    rest = values - values.mean(axis=-1, keepdims=True)
     if count < 3:
         return np.zeros(values.shape[:-1], bool)
-    variance, third = (rest**2).mean(axis=-1), (rest**3).mean(axis=-1)
+    variance = (rest**2).mean(axis=-1)
+    third = (rest**3).mean(axis=-1)
     error = np.sqrt(variance**3 * 6 * (count - 2) / ((count + 1) * (count + 3)))
     skewed: Bools = (variance > NO_SPREAD**2) & (np.abs(third) > SKEWED * error)
     return skewed
@@ -419,16 +427,21 @@ def likelihood_roots(values: Floats) -> Floats:
     import numpy as np
 
     count = values.shape[-1]
-    mean, low, high = values.mean(axis=-1), values.min(axis=-1), values.max(axis=-1)
+    mean = values.mean(axis=-1)
+    low = values.min(axis=-1)
+    high = values.max(axis=-1)
     one_sided = np.minimum(-low, high) <= NO_SPREAD * np.maximum(-low, high)
-    low, high = np.where(one_sided, -1.0, low), np.where(one_sided, 1.0, high)
+    low = np.where(one_sided, -1.0, low)
+    high = np.where(one_sided, 1.0, high)
     inner = np.where(one_sided[..., None], 0.0, values)
     # No weight exceeds 1, so the solution keeps this distance from the points where the logarithm is undefined.
-    left, right = (1 / count - 1) / high, (1 / count - 1) / low
+    left = (1 / count - 1) / high
+    right = (1 / count - 1) / low
     for _ in range(HALVINGS):
         middle = (left + right) / 2
         is_left = (inner / (1 + middle[..., None] * inner)).sum(axis=-1) > 0
-        left, right = np.where(is_left, middle, left), np.where(is_left, right, middle)
+        left = np.where(is_left, middle, left)
+        right = np.where(is_left, right, middle)
     ratio = 2 * np.log1p(((left + right) / 2)[..., None] * inner).sum(axis=-1)
     root = np.where(one_sided, FARTHEST, np.minimum(np.sqrt(np.maximum(ratio, 0.0)), FARTHEST))
     signed: Floats = root * np.sign(mean)

@@ -100,7 +100,8 @@ def measure(
     pairs = [pairs for task, pairs in comparison.pairs(value).items() if pairs and task in tasks]
     after = [sum(own for own, _ in both) / Fraction(len(both)) for both in pairs]
     before = [sum(base for _, base in both) / Fraction(len(both)) for both in pairs]
-    paired_treatment, paired_baseline = mean(after), mean(before)
+    paired_treatment = mean(after)
+    paired_baseline = mean(before)
     delta = mean(own - base for own, base in zip(after, before, strict=True))
     total = sum(after, Fraction(0))
     largest = max(after) / total if total else None

@@ -78,7 +78,8 @@ def tasks_for(
     while not is_enough(enough):
         if enough >= MOST_TASKS:
             return None
-        below, enough = enough, min(math.ceil(1.5 * enough), MOST_TASKS)
+        below = enough
+        enough = min(math.ceil(1.5 * enough), MOST_TASKS)
     while enough - below > 1:
         middle = (below + enough) // 2
         if is_enough(middle):
@@ -113,7 +114,8 @@ def _floor(delta: Floats, se: Floats, tasks: int, lost: float) -> Floats:
     everything (Cornish and Fisher, 1938). Where nothing can be lost, that task adds nothing."""
     import numpy as np
 
-    far, weight = norm_isf(UNSEEN), lost / tasks
+    far = norm_isf(UNSEEN)
+    weight = lost / tasks
     if not weight:
         return delta - far * se
     spread = np.hypot(se, weight)

@@ -34,7 +34,8 @@ def with_lost_runs(
     (`extra_failures`). The difference of a pair without a score is at the quartile of the others. Pairs that a spent
     budget left out are not lost: nothing is known of them, and nothing in them failed.
     """
-    score, runs = comparison.tables.score, comparison.runs
+    score = comparison.tables.score
+    runs = comparison.runs
     left_out = comparison.tables.left_out
     pairs = [pair for pair in comparison.run_pairs if left_out.isdisjoint(pair)]
     missing = {run for pair in pairs for run in pair if score(run) is None}
@@ -55,7 +56,8 @@ def with_lost_runs(
         unseen = quartile(deltas, upper=upper)
         values: dict[str, list[Fraction]] = {}
         for run, other in pairs:
-            own, base = score(run), score(other)
+            own = score(run)
+            base = score(other)
             delta = unseen if own is None or base is None else own - base
             if base is not None and run in zero:
                 delta += zero[run] * (-base - delta)

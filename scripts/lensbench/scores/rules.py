@@ -191,7 +191,8 @@ def allows(
     verdict: Verdict, low: Floats | float, high: Floats | float, settings: GateSettings
 ) -> Bools | bool:
     """Where intervals of the score allow a verdict. Those on effort need more."""
-    effect, margin = settings["effect"] / 100, settings["margin"] / 100
+    effect = settings["effect"] / 100
+    margin = settings["margin"] / 100
     if verdict == "GO":
         return low > 0
     if verdict == "SAVES":
@@ -301,7 +302,8 @@ def excludes_zero(estimate: Estimate, chance: float, settings: GateSettings) -> 
     it."""
     if estimate.sd is None:  # fewer than two tasks
         return False
-    found, settings = sample_of(estimate), {**settings, "effect": 0}
+    found = sample_of(estimate)
+    settings = {**settings, "effect": 0}
     return any(bool(given(side, found, chance, settings)[0]) for side in ("GO", "HARM"))
 
 

@@ -76,7 +76,8 @@ def beyond(found: Sample, chance: float, sign: int = 1) -> Bools:
     skewed by the empirical likelihood too. Equal values have no interval; the sign test decides."""
     import numpy as np
 
-    far, delta = t_isf(chance, found.df), sign * found.delta
+    far = t_isf(chance, found.df)
+    delta = sign * found.delta
     moved = (delta > far * found.se) & ~(sign * found.root < far)
     alike = (delta > 0) & (0.5**found.tasks <= chance)
     return np.where(found.se > 0, moved, alike)
@@ -88,7 +89,8 @@ def saving_of(
     """What the treatment saves; None where no quantity is asked for, or where a run that counts lacks it. `others` are
     the attempts that did not count; what one without a record (None) used is as much as the run that counts for the
     treatment, and nothing for the baseline."""
-    tables, prices = comparison.tables, comparison.plan.get("prices", {})
+    tables = comparison.tables
+    prices = comparison.plan.get("prices", {})
     runs = [record.run for record in tables.valid if record.condition in comparison.conditions]
     known = (
         name
@@ -144,7 +146,9 @@ def saving_of(
 def bill(comparison: Comparison, value: Value) -> Estimate:
     """By how much the treatment's total lies below the baseline's, as a share of it."""
     pairs = comparison.pairs(value)
-    treated, base, tasks = [], [], []
+    treated = []
+    base = []
+    tasks = []
     for task, both in pairs.items():
         if both:
             tasks.append(task)
@@ -164,7 +168,8 @@ def shares_saved(treated: Sequence[float] | Floats, base: Sequence[float] | Floa
     Their standard error is that of a ratio of totals (Cochran, Sampling Techniques, 1977, section 6.4)."""
     import numpy as np
 
-    own, other = np.asarray(treated, dtype=float), np.asarray(base, dtype=float)
+    own = np.asarray(treated, dtype=float)
+    other = np.asarray(base, dtype=float)
     ratio = own.sum(axis=-1, keepdims=True) / other.sum(axis=-1, keepdims=True)
     shares: Floats = 1 - ratio + (ratio * other - own) / other.mean(axis=-1, keepdims=True)
     return shares

@@ -77,7 +77,8 @@ def _random_intercept(values: Floats, groups: Ints) -> tuple[float, float]:
         determinant: Floats = np.log(growth).sum(axis=1) + np.log((sizes / growth).sum(axis=1))
         return df * np.log(inside(ratios)) + determinant
 
-    low, high = -12.0, 12.0
+    low = -12.0
+    high = 12.0
     for _ in range(9):  # each step narrows the range to a sixteenth
         grid = np.linspace(low, high, 33)
         best = grid[np.argmin(deviance(np.exp(grid)))]

@@ -13,7 +13,8 @@ from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.locks import is_held, try_lock
 
-_TRIES, _PAUSE_S = 20, 0.01
+_TRIES = 20
+_PAUSE_S = 0.01
 """A process that only checks the lock holds it for a moment."""
 _claimed: dict[Path, IO[str]] = {}
 

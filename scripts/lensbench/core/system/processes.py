@@ -39,7 +39,8 @@ MAX_PIECES = 3_000_000
 """Limit of lines (counted as eight each) and JSON values in the output: objects need far more memory than bytes."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 _ON_LINUX = sys.platform == "linux"
 
 Value = TypeVar("Value")
@@ -202,13 +203,16 @@ class _Output:
         line = b"".join(self._rest).decode(errors="replace")
         self._rest.clear()
         if (silence := self._silence_s(line)) is not None:
-            self._silence, self.over_at = silence, None if silence == math.inf else self._heard_at
+            self._silence = silence
+            self.over_at = None if silence == math.inf else self._heard_at
         return line
 
     def _read(self) -> Iterator[bytes]:
         poll = select.poll()
         poll.register(self._pipe, select.POLLIN | select.POLLHUP)
-        ended_at, size, pieces = 0.0, 0, 0
+        ended_at = 0.0
+        size = 0
+        pieces = 0
         while size < MAX_OUTPUT and pieces < MAX_PIECES:
             now = time.monotonic()
             if now >= self.until:

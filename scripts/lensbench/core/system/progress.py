@@ -58,7 +58,9 @@ class Progress:
         """What is going on from now on, and how many of how many are done; 0 of 0 where nobody can count."""
         if total != self._total:
             self._counted_from = time.monotonic()
-        self._doing, self._done, self._total = doing, done, total
+        self._doing = doing
+        self._done = done
+        self._total = total
 
     def clear(self) -> None:
         """Removes the line from the terminal, so that another can be written there."""

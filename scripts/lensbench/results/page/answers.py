@@ -46,7 +46,8 @@ class _Span(NamedTuple):
 
 def mark_answer(answer: str, evidence: Iterable[Evidence], prefix: str) -> MarkedAnswer:
     """The answer as safe HTML, with ids that start with `prefix`; evidence in removed markup in plain text."""
-    text, pieces = answer[:MAX_SHOWN], list[tuple[int, int]]()
+    text = answer[:MAX_SHOWN]
+    pieces = list[tuple[int, int]]()
 
     def note(start: int, piece: str) -> str:
         pieces.append((start, start + len(piece)))

@@ -44,7 +44,8 @@ class Inputs(NamedTuple):
 def task_rows(inputs: Inputs, treatment: str) -> tuple[list[Dumbbell], list[str]]:
     """The scores of the tasks with a complete pair, the greatest gain first; and the tasks without one."""
     tables = inputs.tables
-    rows, others = [], []
+    rows = []
+    others = []
     for task, both in (
         Comparison(tables, treatment, tables.plan["baseline"]).sides(tables.score).items()
     ):
@@ -77,7 +78,8 @@ def ends_of(rows: Sequence[Dumbbell], ends: int) -> tuple[Sequence[Dumbbell], st
     if len(rows) <= 2 * ends:
         return rows, ""
     middle = rows[ends:-ends]
-    better, worse = sum(row.delta > 0 for row in middle), sum(row.delta < 0 for row in middle)
+    better = sum(row.delta > 0 for row in middle)
+    worse = sum(row.delta < 0 for row in middle)
     words = f"{better} better, {len(middle) - better - worse} equal, {worse} worse"
     return [*rows[:ends], *rows[-ends:]], f"… {len(middle)} tasks between them: {words}"
 

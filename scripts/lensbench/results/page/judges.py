@@ -35,11 +35,9 @@ class Judges(NamedTuple):
 
 def judges_view(instrument: InstrumentFile, called: Mapping[str, str]) -> Judges:
     """The section; `called` has what readers call each condition and comparison."""
-    names, bias, overall = (
-        list(instrument["judges"]),
-        instrument["bias"],
-        instrument["agreement"]["all"],
-    )
+    names = list(instrument["judges"])
+    bias = instrument["bias"]
+    overall = instrument["agreement"]["all"]
     errors = (*bias["judges"].values(), bias["together"]) if bias else ()
     return Judges(
         ", ".join(names) or "none",

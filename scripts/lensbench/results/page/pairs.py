@@ -144,7 +144,8 @@ class LostRow(NamedTuple):
 
 def lost_rows(lost: LostPair[float]) -> list[LostRow]:
     """What stands on the page about a lost pair."""
-    before, after = lost["baseline"], lost["treatment"]
+    before = lost["baseline"]
+    after = lost["treatment"]
 
     def row(label: str, show: Callable[[LostRun[float]], str]) -> LostRow:
         return LostRow(label, (show(before), show(after)))
@@ -209,7 +210,8 @@ def word_changes(before: str, after: str) -> Markup | None:
         return None
     pieces = []
     for kind, start, end, new_start, new_end in SequenceMatcher(None, old, new).get_opcodes():
-        old_words, new_words = "".join(old[start:end]), "".join(new[new_start:new_end])
+        old_words = "".join(old[start:end])
+        new_words = "".join(new[new_start:new_end])
         if kind == "equal":
             pieces.append(escape(old_words))
         else:
@@ -223,14 +225,16 @@ def _column(folder: Path, inputs: Inputs, run: RunId, change: TestedChange | Non
     counts = score["status"] in COUNTING
     validity = inputs.validity[run]
     why = "" if counts else ": ".join(filter(None, (validity["reason"], validity["detail"])))
-    value, seconds = exact(score["score"]), exact(score["duration_s"])
+    value = exact(score["score"])
+    seconds = exact(score["duration_s"])
     decisions = inputs.decisions.get(run, ()) if counts else ()
     is_secret = drafts_decide(inputs.results)
     evidence = {
         int(row["criterion"]): None if is_secret else _evidence(inputs, run, row)
         for row in decisions
     }
-    text, answer = "", None
+    text = ""
+    answer = None
     if counts:
         text = read_answer(run_files(folder, run).answer)
         answer = mark_answer(text, filter(None, evidence.values()), f"answer-{run.condition}")
@@ -323,7 +327,8 @@ def change_of(folder: Path, run: RunId) -> TestedChange | None:
         tested_file,
     )  # imports everything for running tests
 
-    patch, file = run_files(folder, run).patch, tested_file(folder, run)
+    patch = run_files(folder, run).patch
+    file = tested_file(folder, run)
     if not (patch.exists() and file.exists()):
         return None
     return TestedChange(_lines(patch.read_bytes()), read_typed(file, Tested))
