@@ -152,6 +152,36 @@ def test_the_verb_passes_messages_and_explains_itself(tmp_path: Path) -> None:
     assert done.stderr == b"/no/x: No such file or directory; name another file with --to\n"
 
 
+def test_other_words_change_two_answers_and_nothing_else(tmp_path: Path) -> None:
+    words = {"lens": {"instructions": "Call it.", "tools": {"find": "Finds é.", "none": "x"}}}
+    (tmp_path / "words.json").write_text(json.dumps(words))
+    sent = lines(GREET, LIST, call(2), call(3, query="fail")) + b"[[[\n"
+    bare = subprocess.run(SERVER, input=lines(GREET, LIST, call(2)), capture_output=True).stdout
+    found = []
+    for name in ("lens", "other"):
+        argv = before(["cat"], str(tmp_path / "t"), name, str(tmp_path / "words.json"))
+        done = subprocess.run(argv, input=bare + sent + b"half", capture_output=True, timeout=60)
+        found.append(done.stdout)
+    assert found[1] == bare + sent + b"half"
+    old, new = (out.split(b"\n") for out in (found[1], found[0]))
+    assert [place for place in range(len(old)) if old[place] != new[place]] == [0, 1]
+    greeting, listing = (json.loads(line)["result"] for line in new[:2])
+    assert greeting == {**json.loads(old[0])["result"], "instructions": "Call it."}
+    tools = json.loads(old[1])["result"]["tools"]
+    assert listing == {"tools": [{**tools[0], "description": "Finds é."}, tools[1]]}
+
+
+def test_a_text_in_a_result_is_no_description(tmp_path: Path) -> None:
+    (tmp_path / "words.json").write_text(json.dumps({"lens": {"tools": {"find": "New."}}}))
+    tool = {"name": "find", "description": "Old."}
+    result = {"content": [], "tools": [tool], "structuredContent": {"tools": [tool]}}
+    sent = lines({"id": 1, "result": result}, {"id": 2, "result": {"tools": [tool]}})
+    argv = before(["cat"], str(tmp_path / "t"), "lens", str(tmp_path / "words.json"))
+    first, second = subprocess.run(argv, input=sent, capture_output=True).stdout.splitlines()
+    assert first == sent.splitlines()[0]
+    assert json.loads(second)["result"]["tools"][0]["description"] == "New."
+
+
 def test_a_tool_that_the_agent_leaves_out_was_not_offered(tmp_path: Path) -> None:
     through(tmp_path, SERVER, lines(GREET, LIST, call(2, "crash")))
     notes = (tmp_path / "taps.jsonl").read_text()

@@ -1,5 +1,6 @@
 """A part of a server's tools: in a config, in the plan, and what is refused."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,11 @@ def plan_of(lean: dict[str, Any], kind: str = "codex", **more: Any) -> Plan:
     given = {
         "run_id": "r",
         "scenarios": "tasks.yaml",
-        "conditions": {"without": {}, "all": {"mcp": "mcp.json"}, "lean": lean},
+        "conditions": {
+            "without": {},
+            "all": {"mcp": "mcp.json"},
+            "lean": lean,
+        },
         "agent": {"kind": kind, "model": "m"},
         **more,
     }
@@ -129,3 +134,79 @@ def test_an_ablation_of_tools_leaves_out_one_at_a_time() -> None:
 def test_more_than_six_tools_are_refused_with_the_number_of_runs(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="ablate has 7 tools, which makes 9 runs of every task; 6"):
         ablation({"mcp": "mcp.json", "tools": [f"t{n}" for n in range(7)]})
+
+
+WORDS = "lens: {tools: {find: Finds it.}}\n"
+
+
+@pytest.mark.usefixtures("in_use")
+def test_other_words_are_kept_in_the_plan_and_half_of_the_tasks_is_held_out() -> None:
+    Path("words.yaml").write_text(WORDS, encoding="utf-8")
+    described = {"mcp": "mcp.json", "describe": "words.yaml"}
+    gate = {"holdout": 0.5}
+    plan = plan_of(described, baseline="all", gate=gate, sandbox="none")
+    digest = plan["conditions"]["lean"]["describe"]
+    assert json.loads(plan["texts"][digest])["lens"]["tools"] == {"find": "Finds it."}
+    assert f"other words ({digest[:12]})" in brings(plan["conditions"]["lean"])
+    assert plan["gate"]["holdout"] == 0.5
+    assert "words.yaml" in plan["sandbox"]["hidden"]
+    assert "holdout" not in plan_of(described)["gate"]
+    Path("words.yaml").write_text(WORDS.replace("it", "all"), encoding="utf-8")
+    assert changes(plan, plan_of(described, baseline="all", gate=gate, sandbox="none")) != []
+
+
+@pytest.mark.usefixtures("in_use")
+@pytest.mark.parametrize(
+    ("words", "more", "said"),
+    [
+        (
+            "lens: {tool: {find: x}}\n",
+            {},
+            "words.yaml has no words for servers; write <server>: {inst",
+        ),
+        (
+            "[]\n",
+            {},
+            "words.yaml has no words for servers",
+        ),
+        (
+            "{}\n",
+            {},
+            "words.yaml has no words for servers",
+        ),
+        (
+            "a: &x b\n",
+            {},
+            "conditions.lean.describe: words.yaml:1 ",
+        ),
+        ("lenz: {instructions: x}\n", {}, "words for 'lenz', which is no server of the condition"),
+        ("far: {instructions: x}\n", {}, "which has a URL; a server with a command is possible"),
+        (
+            WORDS,
+            {"agent": {"kind": "codex", "model": "m", "tee": False}},
+            "remove agent.tee: false",
+        ),
+        (
+            WORDS,
+            {"gate": {"holdout": 0.5, "looks": 2}},
+            "gate.holdout needs all tasks; remove gate.looks",
+        ),
+        (WORDS, {"gate": {"holdout": 0.5}, "baseline": "lean"}, "write describe in treatments"),
+        (
+            None,
+            {},
+            "words.yaml cannot be read: No such file",
+        ),
+    ],
+)
+def test_words_that_cannot_be_put_in_are_refused(
+    words: str | None, more: dict[str, Any], said: str
+) -> None:
+    servers = json.loads(Path("mcp.json").read_text(encoding="utf-8"))["mcpServers"]
+    far = {"mcpServers": {**servers, "far": {"url": "http://127.0.0.1:9/mcp"}}}
+    Path("mcp.json").write_text(json.dumps(far), encoding="utf-8")
+    if words is not None:
+        Path("words.yaml").write_text(words, encoding="utf-8")
+    with pytest.raises(UserError, match=r"(?s).") as error:
+        plan_of({"mcp": "mcp.json", "describe": "words.yaml"}, **more)
+    assert said in str(error.value)

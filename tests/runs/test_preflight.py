@@ -164,6 +164,22 @@ def test_a_filter_of_tools_is_checked_against_what_the_servers_list(
         assert findings.excluded == {"with": ["mcp__lens__crash"]}
 
 
+def test_other_words_are_those_of_the_list_and_unknown_tools_are_named(
+    attempt: Try, project: Path
+) -> None:
+    (project / "words.yaml").write_text("lens: {tools: {find: Finds what nobody finds.}}\n")
+    checks = attempt(treatment={"describe": "words.yaml"}, agent={"kind": "offline"})
+    assert "with: words" not in checks
+    findings: PreflightFindings = attempt.findings  # type: ignore[attr-defined]
+    assert findings.descriptions["mcp__lens__find"] == "Finds what nobody finds."
+    (project / "words.yaml").write_text("lens: {tools: {fnd: x}}\n")
+    said = attempt(treatment={"describe": "words.yaml"}, agent={"kind": "offline"})["with: words"]
+    assert (said.outcome, said.detail) == (
+        "failed",
+        "conditions.with.describe has 'fnd', which lens does not list; did you mean 'find'?",
+    )
+
+
 def test_a_server_of_a_package_is_tried_with_the_fetched_program(
     attempt: Try, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

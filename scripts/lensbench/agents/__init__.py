@@ -72,6 +72,8 @@ class Assignment:
     """A condition brings skills: all conditions have the program's means to read them."""
     is_trial: bool = False
     """No run, but a short question before the first one: a refused request is not repeated."""
+    words: Mapping[str, Mapping[str, Any]] | None = None
+    """Other words for its servers, which the tee puts in; None when no condition of the experiment has any."""
     excluded: tuple[str, ...] = ()
     """The tools of its servers that the condition leaves out: `mcp__<server>__<tool>`."""
 

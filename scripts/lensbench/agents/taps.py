@@ -39,15 +39,17 @@ def is_tapped(settings: AgentSettings) -> bool:
 @contextmanager
 def tapped(run: Assignment, place: Place) -> Iterator[Assignment]:
     """The run with the tee before each of its servers, if it is to be used; in the MCP file, too, until the end."""
-    if not run.mcp_servers or not is_tapped(run.settings):
+    if not run.mcp_servers or not (is_tapped(run.settings) or run.words is not None):
         yield run
         return
     mcp_file = Path(place.outside(run.mcp_file))
     own = mcp_file.read_bytes()
     servers = {}
     with ExitStack() as stack:
+        if run.words:
+            write_atomic(Path(_words_file(place)), json.dumps(run.words))
         for name, entry in run.mcp_servers.items():
-            servers[name] = _placed(name, entry, place, stack)
+            servers[name] = _placed(name, entry, place, stack, is_reworded=bool(run.words))
         write_atomic(mcp_file, json.dumps({"mcpServers": servers}))
         stack.callback(write_atomic, mcp_file, own)
         yield replace(run, mcp_servers=servers)
@@ -58,8 +60,12 @@ def tap_file(place: Place) -> str:
     return os.path.join(place.private, "session", FILE)
 
 
+def _words_file(place: Place) -> str:
+    return os.path.join(place.private, "session", "words.json")
+
+
 def _placed(
-    name: str, entry: Mapping[str, Any], place: Place, stack: ExitStack
+    name: str, entry: Mapping[str, Any], place: Place, stack: ExitStack, *, is_reworded: bool
 ) -> Mapping[str, Any]:
     """The entry of a server with the tee before it."""
     if "url" in entry:
@@ -67,7 +73,8 @@ def _placed(
         here = _HOST.sub(f"127.0.0.1:{port}", entry["url"], count=1)
         return {**entry, "url": re.sub("^https", "http", here)}
     command = [entry["command"], *entry.get("args", ())]
-    program, *arguments = before(command, place.inside(tap_file(place)), name)
+    words = place.inside(_words_file(place)) if is_reworded else ""
+    program, *arguments = before(command, place.inside(tap_file(place)), name, words)
     return {**entry, "command": program, "args": arguments}
 
 

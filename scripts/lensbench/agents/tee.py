@@ -1,6 +1,7 @@
 """Passes the messages between an agent and an MCP server on unchanged, and notes them: `lensbench tee -- command...`.
 
-It copies bytes and reads the copy: nothing is encoded anew, negotiated or held back. The server takes the place of this
+It copies bytes and reads the copy: nothing is encoded anew, negotiated or held back, but for the two answers in which
+`words` change a text. The server takes the place of this
 process, so its process id, signals, exit code and standard error are those without the tee; a process beside it copies.
 
 Each line of the file `--to` is a message: time, server, direction, method, tool, bytes, error, ms, and of results the
@@ -32,14 +33,15 @@ LONGEST_NAME = 300
 FILE = "taps.jsonl"
 _BEGIN = (
     f"import sys; sys.path += [{os.path.dirname(__file__)!r}]; import tee; "
-    "tee.tee(sys.argv[4:], *sys.argv[1:3])"
+    "tee.tee(sys.argv[5:], *sys.argv[1:4])"
 )
 """Python would compile a script at each start: it is imported, without its package."""
 
 
-def before(command: Sequence[str], to: str, server: str) -> list[str]:
-    """The command that starts a server's `command` with the tee before it."""
-    return [sys.executable, "-IS", "-c", _BEGIN, to, server, "--", *command]
+def before(command: Sequence[str], to: str, server: str, words: str = "") -> list[str]:
+    """The command that starts a server's `command` with the tee before it. `words`: a file with other words by server,
+    `{"instructions": ..., "tools": {<tool>: <description>}}`."""
+    return [sys.executable, "-IS", "-c", _BEGIN, to, server, words, "--", *command]
 
 
 def behind(command: Sequence[str]) -> Sequence[str]:
@@ -164,9 +166,7 @@ def copy(source: int, target: int, lines: Lines) -> None:
             is_small = lines.is_small
             if is_small:
                 lines.feed(piece)
-            left = memoryview(piece)
-            while left:
-                left = left[os.write(target, left) :]
+            _write(target, piece)
             if not is_small:
                 lines.feed(piece)
     except OSError:
@@ -176,8 +176,61 @@ def copy(source: int, target: int, lines: Lines) -> None:
     os.close(target)
 
 
+def _write(target: int, piece: bytes) -> None:
+    left = memoryview(piece)
+    while left:
+        left = left[os.write(target, left) :]
+
+
+def copy_reworded(source: int, target: int, lines: Lines, words: dict[str, Any]) -> None:
+    """As `copy`, message by message, with other words."""
+    rest = bytearray()
+    try:
+        while piece := os.read(source, SMALL):
+            lines.feed(piece)
+            rest += piece
+            if b"\n" not in piece:
+                continue
+            *ended, last = bytes(rest).split(b"\n")
+            rest = bytearray(last)
+            for line in ended:
+                _write(target, reworded(line, words) + b"\n")
+        _write(target, bytes(rest))
+    except OSError:
+        pass
+    lines.end()
+    os.close(source)
+    os.close(target)
+
+
+def reworded(message: bytes, words: dict[str, Any]) -> bytes:
+    """The answer to `initialize` or `tools/list` with other instructions and descriptions; every other message, and one
+    that keeps its words, as it is."""
+    import json
+
+    try:
+        content = json.loads(message)
+        result = content["result"]
+        before = json.dumps(result)
+        if "protocolVersion" in result and words.get("instructions") is not None:
+            result["instructions"] = words["instructions"]
+        if "content" not in result:
+            for tool in result.get("tools", ()):
+                if tool["name"] in words["tools"]:
+                    tool["description"] = words["tools"][tool["name"]]
+        is_changed = json.dumps(result) != before
+        return json.dumps(content).encode() if is_changed else message
+    except Exception:
+        return message
+
+
 def _copy_beside(
-    server: Server, agent: tuple[int, int], ends: tuple[int, int], file: int, name: str
+    server: Server,
+    agent: tuple[int, int],
+    ends: tuple[int, int],
+    file: int,
+    name: str,
+    words: dict[str, Any],
 ) -> None:
     """Copies in both directions until the server has ended and everything that it printed has been passed on."""
     import threading
@@ -194,8 +247,23 @@ def _copy_beside(
     tap.write("", method="start")
     asking = (agent[0], ends[0], Lines(tap, TO_SERVER))
     threading.Thread(target=copy, args=asking, daemon=True).start()
-    copy(ends[1], agent[1], Lines(tap, FROM_SERVER))
+    answers = Lines(tap, FROM_SERVER)
+    if words:
+        copy_reworded(ends[1], agent[1], answers, words)
+    else:
+        copy(ends[1], agent[1], answers)
     server.wait()
+
+
+def _words(path: str, server: str) -> dict[str, Any]:
+    """The words for a server in a file; empty without one."""
+    if not path:
+        return {}
+    import json
+
+    with open(path, encoding="utf-8") as file:
+        words: dict[str, Any] = json.load(file).get(server, {})
+    return words
 
 
 class Server:
@@ -234,9 +302,11 @@ def opened(path: str) -> int:
         sys.exit(f"{path}: {error.strerror}; name another file with --to")
 
 
-def tee(command: Sequence[str], to: str, name: str) -> None:
-    """Becomes the command, and leaves a process that copies its messages to the file `to`."""
+def tee(command: Sequence[str], to: str, name: str, words: str = "") -> None:
+    """Becomes the command, and leaves a process that copies its messages to the file `to`, with the `words` of that
+    file."""
     file = opened(to)
+    others = _words(words, name)
     server = Server()
     questions, answers = os.pipe(), os.pipe()
     if (between := os.fork()) == 0:
@@ -244,7 +314,7 @@ def tee(command: Sequence[str], to: str, name: str) -> None:
             agent = os.dup(0), os.dup(1)
             os.dup2(os.open(os.devnull, os.O_RDWR), 0)
             os.dup2(0, 1)
-            _copy_beside(server, agent, (questions[1], answers[0]), file, name)
+            _copy_beside(server, agent, (questions[1], answers[0]), file, name, others)
         os._exit(0)
     os.waitpid(between, 0)
     os.dup2(questions[0], 0)

@@ -186,6 +186,9 @@ def brings(condition: PlannedCondition) -> str:
     for word, values in words.items():
         if values:
             parts.append(f"{word} {' '.join(values)}")
+    words_sha256 = condition.get("describe", "")
+    if words_sha256:
+        parts.append(f"other words ({words_sha256[:12]})")
     for key, value in condition.get("agent", {}).items():
         parts.append(f"agent.{key} {value}")
     return ", ".join(parts)

@@ -75,6 +75,8 @@ class PlannedCondition(TypedDict):
     """Servers of the MCP file, skills and paths that it goes without."""
     tools: ReadOnly[NotRequired[ToolFilter]]
     """The part of its servers' tools that it has; all of them without it."""
+    describe: ReadOnly[NotRequired[str]]
+    """The sha256 of its servers' other words, which are in the plan's `texts`."""
     agent: ReadOnly[NotRequired[AgentSettings]]
     """The agent's settings that are others than in the other conditions."""
 
@@ -128,6 +130,8 @@ class GateSettings(Aim):
     """What a treatment may save; the limits are in percentage points of the score and in percent of this quantity."""
     margin: ReadOnly[float]
     least: ReadOnly[float]
+    holdout: ReadOnly[NotRequired[float]]
+    """The share of the tasks on which the choice of words is confirmed."""
 
 
 class SandboxSettings(TypedDict, total=False):
@@ -210,6 +214,8 @@ class Plan(TypedDict):
     """The files that conditions bring, by the sha256 of their text."""
     notes: ReadOnly[NotRequired[Sequence[str]]]
     """The user's note on what is new in this run."""
+    holdout: ReadOnly[NotRequired[Sequence[str]]]
+    """The tasks on which the choice of words is confirmed; it is made on the others."""
     settings_sha256: ReadOnly[str]
     dealt: ReadOnly[NotRequired[Sequence[str]]]
     """The tasks assigned to waves before others were added."""

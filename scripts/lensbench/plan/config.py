@@ -21,12 +21,13 @@ from lensbench.plan.ablation import EVERYTHING, conditions_of
 
 def _plain(value: Any) -> Any:
     """What `--config accept_changes=true 'discards={max_rounds: 1}'` means, which reaches us as text."""
-    text = value.lower() if isinstance(value, str) else ""
-    return (
-        json.loads(text)
-        if re.fullmatch(r"true|false|0|[1-9][0-9]{0,9}(\.[0-9]{1,9})?", text)
-        else value
-    )
+    if not isinstance(value, str):
+        return value
+    text = value.lower()
+    is_plain = re.fullmatch(r"true|false|0|[1-9][0-9]{0,9}(\.[0-9]{1,9})?", text)
+    if is_plain:
+        return json.loads(text)
+    return value
 
 
 Switch = Annotated[bool, BeforeValidator(_plain)]
@@ -124,6 +125,8 @@ class Condition(Strict):
     """A folder with skills (`<name>/SKILL.md`), put where the agent looks for them."""
     without: Many[str] = ()
     """Servers of `mcp`, skills of `skills` and paths of `files` that this condition goes without."""
+    describe: str = ""
+    """A file with other descriptions of its servers' tools, and other instructions (docs/words.md)."""
     agent: Override = Override()
     """Settings of the agent for this condition only; the results name them."""
 
@@ -172,11 +175,12 @@ class Ablation(Strict):
 
 
 def _of_a_name(value: Any) -> Any:
-    return (
-        {"mcp": f"mcp.{value}.json", "words": f"words.{value}.md"}
-        if isinstance(value, str)
-        else value
-    )
+    if not isinstance(value, str):
+        return value
+    return {
+        "mcp": f"mcp.{value}.json",
+        "words": f"words.{value}.md",
+    }
 
 
 _NAMED_LADDER = BeforeValidator(_of_a_name, json_schema_input_type=Ladder | str | None)
@@ -301,6 +305,8 @@ class Gate(Strict):
     """For SAVES: by how many points the answers must not be worse."""
     least: Annotated[Number, Field(ge=0, lt=100)] = 10
     """For SAVES: the saving, in percent, that must be exceeded; for COSTS, how much more it must cost."""
+    holdout: Annotated[Number, Field(gt=0, lt=1)] | None = None
+    """The share of the tasks on which the best words are confirmed; they are chosen on the others (docs/words.md)."""
 
 
 class Controls(Strict):

@@ -36,10 +36,12 @@ from lensbench.core.system.trees import hash_tree
 from lensbench.core.tasks import Folder, Git, Npm, Pypi, Source, Task
 from lensbench.plan import task_markdown
 from lensbench.plan.config import Agent, Condition, Config, ModelJudge
-from lensbench.plan.frozen import FORMAT, keep_plan
+from lensbench.plan.frozen import FORMAT, first_plan, keep_plan
+from lensbench.plan.holdout import held_out, kept_out
 from lensbench.plan.own_files import condition_files, local_paths, place_of_tasks, texts
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
+from lensbench.plan.words import words_text
 
 
 def prompt_of(task: Task, agent: Agent | None = None) -> str:
@@ -80,9 +82,19 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
     texts_by_hash = {
         sha256(text.encode()): text for files in own_texts.values() for text in files.values()
     }
+    for condition in config.conditions.values():
+        if condition.describe:
+            text = words_text(Path(condition.describe))
+            texts_by_hash[sha256(text.encode())] = text
     settings = {"agent": agent, "conditions": arms, "baseline": config.baseline}
     controls = {CLOSED_BOOK: _condition(Condition(), {})} if config.controls.closed_book else {}
     sections: Any = config.model_dump(mode="json", include={"budget", "prices", "judging", "gate"})
+    order = [task.id for task in scenarios.tasks]
+    confirming: list[str] = []
+    if config.gate.holdout is None:
+        del sections["gate"]["holdout"]
+    else:
+        confirming = held_out(order, config.gate.holdout, config.seed)
     plan: Plan = {
         "format": FORMAT,
         "run_id": config.run_id,
@@ -121,7 +133,7 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
         ],
         "judging": sections["judging"],
         "gate": sections["gate"],
-        "order": [task.id for task in scenarios.tasks],
+        "order": order,
         "tasks": {task.id: _task(task, config.agent) for task in scenarios.tasks},
         "repositories": {
             key: source.model_dump(mode="json") for key, source in repositories.items()
@@ -131,6 +143,8 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
         "notes": list(config.notes),
         "settings_sha256": sha256(json.dumps(settings, sort_keys=True).encode()),
     }
+    if confirming:
+        plan = {**plan, "holdout": confirming}
     return {**plan, "texts": texts_by_hash} if texts_by_hash else plan
 
 
@@ -158,17 +172,21 @@ def _condition(condition: Condition, files: Mapping[str, str]) -> PlannedConditi
         servers = sorted(set(read_jsonc(content)["mcpServers"]) - set(condition.without))
         if servers:
             entry = {"mcp": condition.mcp, "mcp_sha256": sha256(content), "servers": servers}
-    keys = {"setup", "teardown", "setup_s"} if condition.setup or condition.teardown else set()
-    keys |= {key for key in ("writes", "errors", "without") if getattr(condition, key)}
+    keys = {key for key in ("writes", "errors", "without") if getattr(condition, key)}
+    if condition.setup or condition.teardown:
+        keys |= {"setup", "teardown", "setup_s"}
     more: Any = condition.model_dump(mode="json", include=keys)
-    more |= {"tools": condition.filter} if condition.filter else {}
-    more |= (
-        {"files": {path: sha256(text.encode()) for path, text in sorted(files.items())}}
-        if files
-        else {}
-    )
+    if condition.filter:
+        more["tools"] = condition.filter
+    if files:
+        more["files"] = {}
+    for path, text in sorted(files.items()):
+        more["files"][path] = sha256(text.encode())
+    if condition.describe:
+        more["describe"] = sha256(words_text(Path(condition.describe)).encode())
     own = condition.agent.model_dump(mode="json", exclude_none=True)
-    more |= {"agent": own} if own else {}
+    if own:
+        more["agent"] = own
     result: PlannedCondition = {**entry, **more}
     return result
 
@@ -196,7 +214,9 @@ def _task(task: Task, agent: Agent) -> PlannedTask:
         "criteria": len(task.criteria),
         "criteria_sha256": sha256(read_by_judges.encode()),
     }
-    return {**entry, "kind": CHANGE} if isinstance(task, ChangeTask) else entry
+    if isinstance(task, ChangeTask):
+        return {**entry, "kind": CHANGE}
+    return entry
 
 
 def changes(old: Plan, new: Plan) -> list[str]:
@@ -238,7 +258,7 @@ def gate_changes(old: Plan, new: Plan) -> tuple[list[str], list[str]]:
     return kinds[0], kinds[1]
 
 
-_MEANING = ("gate.effect", "gate.alpha")
+_MEANING = ("gate.effect", "gate.alpha", "gate.holdout")
 _PAID_FOR = (
     "gate.looks",
     "gate.over",
@@ -284,7 +304,8 @@ def settings_text(config: Config) -> str:
     limits = {
         key: value for key, value in settings.pop("limits", {}).items() if key in DEFAULT_LIMITS
     }
-    settings |= {"limits": limits} if limits else {}
+    if limits:
+        settings["limits"] = limits
     settings["agent"] = {"kind": config.agent.kind, **settings.get("agent", {})}
     return json.dumps(settings, ensure_ascii=False)
 
@@ -303,7 +324,9 @@ def dealt_tasks(old: Plan, new: Plan) -> list[str]:
     """The tasks that were assigned to waves, if others were added after the first runs; else none."""
     before = old.get("dealt") or old["order"]
     dealt = [task for task in before if task in new["tasks"]]
-    return [] if len(dealt) == len(new["order"]) else dealt
+    if len(dealt) == len(new["order"]):
+        return []
+    return dealt
 
 
 def write_plan(
@@ -320,6 +343,9 @@ def write_plan(
     plan = make_plan(config, scenarios, accepted)
     if dealt:
         plan = {**plan, "dealt": list(dealt)}
+    former = first_plan(folder)
+    if former and "holdout" in plan and former["gate"].get("holdout") == config.gate.holdout:
+        plan = {**plan, "holdout": kept_out(plan, former)}
     write_atomic(RunFolder(folder).protocol, PROTOCOL.read_bytes())
     settings = config.model_dump(mode="json", exclude_defaults=False)
     if RunFolder.config not in own:

@@ -117,12 +117,13 @@ MOST_BYTES = 1_000_000
 
 def sources(condition: Condition, kind: str) -> dict[str, Path]:
     """The user's file for each path in the workspace. Skills are where the kind of agent looks for them."""
-    folder, place = Path(condition.skills), programs()[kind].skills if kind in programs() else ""
-    files = (
-        [path for path in sorted(folder.rglob("*")) if path.is_file()]
-        if condition.skills and place
-        else []
-    )
+    folder = Path(condition.skills)
+    place = ""
+    if kind in programs():
+        place = programs()[kind].skills
+    files = []
+    if condition.skills and place:
+        files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     brought: dict[str, Path] = {}
     for path in files:
         inside = path.relative_to(folder)
@@ -152,6 +153,7 @@ def condition_files(config: Config) -> list[str]:
     )
     return [
         *(condition.mcp for condition in conditions if condition.mcp),
+        *(condition.describe for condition in conditions if condition.describe),
         *dict.fromkeys(map(str, files)),
     ]
 

@@ -33,6 +33,7 @@ from lensbench.plan.config import (
 from lensbench.plan.own_files import condition_files, mcp_problem, misplaced, servers_of
 from lensbench.plan.task_files import source_problem
 from lensbench.plan.validation import explain, has
+from lensbench.plan.words import words_problem
 
 
 def load_config(settings: Mapping[str, Any], files: Iterable[str] = ()) -> Config:
@@ -145,7 +146,9 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
             f"baseline is {config.baseline!r}, which is not one of the conditions ({names}){hint}",
         )
     if len(config.conditions) < 2:
-        having = f"has only {names}" if names else "is empty"
+        having = "is empty"
+        if names:
+            having = f"has only {names}"
         yield ("conditions",), f"conditions {having}; a comparison needs a baseline and a treatment"
     yield from _twins(config)
     if config.ablate and _has_its_files(config.ablate):
@@ -169,6 +172,8 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
                     f"conditions.{name}.errors: {condition.mcp} has no {server!r}",
                 )
         yield from _unknown_members(name, condition)
+        if condition.describe and (problem := _words_problem(config, condition)):
+            yield ("conditions", name, "describe"), f"conditions.{name}.describe: {problem}"
         if condition.filter and (problem := _filter_problem(config, name)):
             yield ("conditions", name, "tools"), f"conditions.{name}.tools {problem}"
         for key, problem in own_files.problems(condition, config.agent.kind):
@@ -220,6 +225,13 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
     yield from _comparison_problems(config)
     yield from _judge_problems(config)
     yield from _limit_problems(config)
+    if config.gate.holdout is not None:
+        described = any(condition.describe for condition in config.conditions.values())
+        if not described or config.conditions[config.baseline].describe:
+            text = "gate.holdout confirms a choice of words; write describe in treatments, not in the baseline"
+            yield ("gate", "holdout"), text
+        if config.gate.looks > 1:
+            yield ("gate", "holdout"), "gate.holdout needs all tasks; remove gate.looks"
     if (
         config.gate.looks > 1
         and config.gate.over == "trials"
@@ -234,9 +246,9 @@ def _twins(config: Config) -> Iterable[tuple[KeyPath, str]]:
     baseline = config.conditions.get(config.baseline)
     for name in config.treatments if config.agent.kind != "none" else ():
         if config.conditions[name] == baseline:
-            what = (
-                f"has the same servers as {config.baseline!r}" if baseline.mcp else "has no server"
-            )
+            what = "has no server"
+            if baseline.mcp:
+                what = f"has the same servers as {config.baseline!r}"
             text = f"conditions.{name} {what}; write mcp: <file> in the treatment, and not in the baseline"
             yield ("conditions", name), text
 
@@ -251,6 +263,15 @@ def _unknown_members(name: str, condition: Condition) -> Iterable[tuple[KeyPath,
             hint = did_you_mean(member, known)
             text = f"conditions.{name}.without has {member!r}, which it does not have{hint}"
             yield ("conditions", name, "without", index), text
+
+
+def _words_problem(config: Config, condition: Condition) -> str:
+    """Why a condition cannot have other words for its servers; "" when it can."""
+    if config.agent.tee is False:
+        return "the tee puts the words in; remove agent.tee: false"
+    if condition.mcp and mcp_problem(Path(condition.mcp)):
+        return ""  # said of the MCP file
+    return words_problem(Path(condition.describe), condition.mcp)
 
 
 def _filter_problem(config: Config, name: str) -> str:

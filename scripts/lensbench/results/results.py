@@ -156,6 +156,7 @@ def facts_of(folder: Path, tables: Tables) -> BenchmarkFacts[Fraction]:
         "stopped": why_stopped(folder),
         "alpha": estimates["alpha"],
         "estimates": {name: estimates["comparisons"][name] for name in sides},
+        "wording": estimates.get("words"),
         "instrument": read_typed(place.instrument, InstrumentFile),
     }
 

@@ -14,6 +14,7 @@ from lensbench.runs.made_with import LongerReports
 from lensbench.scores.complete_tasks import McNemar
 from lensbench.scores.estimates_file import Compared
 from lensbench.scores.measures import CategoryResults, ControlCheck, Count, Measure, N, ToolsOfRun
+from lensbench.scores.wording import WordsChoice
 
 SCHEMA = 1
 """The version of results.json (docs/versions.md); schemas/results.schema.json has every key with its meaning."""
@@ -188,6 +189,8 @@ class BenchmarkFacts(TypedDict, Generic[N]):
     """The error of an interval, both sides, a share of 1."""
     estimates: Mapping[str, Compared]
     """Treatment, or `a against b` -> differences, and the verdict."""
+    wording: WordsChoice | None
+    """Which words to take; None without `gate.holdout`."""
     instrument: InstrumentFile
     """How far the judges can be trusted."""
 

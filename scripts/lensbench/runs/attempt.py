@@ -55,7 +55,7 @@ from lensbench.core.system.trees import (
     hash_tree,
     remove_tree,
 )
-from lensbench.runs.brought import brought, take_back, write_brought
+from lensbench.runs.brought import brought, take_back, words_of, write_brought
 from lensbench.runs.contamination import direct_calls, foreign_hosts
 from lensbench.runs.made_with import portable
 from lensbench.runs.reasons import DiscardReason, Expectation, find_reason, tools_of
@@ -104,6 +104,7 @@ class Job(NamedTuple):
             "agent",
             "without",
             "tools",
+            "describe",
         )
         condition = {key: value for key, value in self.condition.items() if key in keys}
         settings: dict[str, Any] = portable({"agent": self.plan["agent"], "condition": condition})
@@ -495,6 +496,7 @@ def prepare(job: Job, place: Place, redact: Redactor) -> Assignment:
         reads_files=bool(everywhere) or is_stock(agent),
         reads_skills=is_stock(agent) or brings_skills,
         excluded=tuple(expected.excluded),
+        words=words_of(job.plan, job.condition),
     )
 
 

@@ -3,11 +3,13 @@ as they are part of the experiment: in no patch, and no change of the workspace.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from lensbench.agents import programs
 from lensbench.core.errors import UserError
@@ -27,6 +29,23 @@ def brought(plan: Plan, condition: PlannedCondition) -> dict[str, bytes]:
                 f"plan.json: the text of {path} was changed; start the benchmark again, which writes it"
             )
     return files
+
+
+def words_of(plan: Plan, condition: PlannedCondition) -> Mapping[str, Mapping[str, Any]] | None:
+    """The other words for a condition's servers; None when no condition has any."""
+    conditions = plan["conditions"].values()
+    has_words = any("describe" in other for other in conditions)
+    if not has_words:
+        return None
+    if "describe" not in condition:
+        return {}
+    text = plan.get("texts", {}).get(condition["describe"], "")
+    if sha256(text.encode()) != condition["describe"]:
+        raise UserError(
+            "plan.json: the words of a condition were changed; start the benchmark again"
+        )
+    words: Mapping[str, Mapping[str, Any]] = json.loads(text)
+    return words
 
 
 def write_brought(files: Mapping[str, bytes], workspace: Path) -> None:

@@ -163,7 +163,9 @@ def meaning_of(outcome: Outcome) -> Action | None:
     if not outcome.error:
         return None
     found = refusal(outcome.error[:MAX_TEXT], outcome.error_status, time.time())
-    return found.action if found else None
+    if found is None:
+        return None
+    return found.action
 
 
 def stops(outcome: Outcome) -> bool:
@@ -277,11 +279,11 @@ def _tools_reason(outcome: Outcome, expectation: Expectation) -> tuple[str, str]
     denials = tools_of(expectation.servers, outcome.denied_calls or ())
     if denials:
         return DiscardReason.CALL_DENIED, ", ".join(denials)
-    return (
-        (DiscardReason.SUBAGENTS, str(outcome.subagents))
-        if outcome.subagents and not expectation.is_stock
-        else None
-    )
+    if expectation.is_stock:
+        return None
+    if not outcome.subagents:
+        return None
+    return DiscardReason.SUBAGENTS, str(outcome.subagents)
 
 
 def _differences(listing: Sequence[str], offer: Sequence[str]) -> str:
@@ -291,7 +293,9 @@ def _differences(listing: Sequence[str], offer: Sequence[str]) -> str:
         *(f"no {tool}" for tool in sorted(before - now)),
         *(f"also {tool}" for tool in sorted(now - before)),
     ]
-    return ", ".join(differences) if listing else ""
+    if not listing:
+        return ""
+    return ", ".join(differences)
 
 
 def _content_reason(
@@ -312,7 +316,9 @@ def _content_reason(
             DiscardReason.SETTINGS_CHANGED,
             f"version {version} of the agent; agent.version is {expectation.version}",
         )
-    return None if outcome.gave_up else answer_reason(answer)
+    if outcome.gave_up:
+        return None
+    return answer_reason(answer)
 
 
 def answer_reason(answer: str) -> tuple[str, str] | None:

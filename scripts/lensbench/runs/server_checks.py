@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lensbench.agents import Assignment, load_adapter, model_hosts
 from lensbench.agents.mcp.client import ServerEntry, Servers, ServerStatus, read_entry
@@ -188,6 +188,10 @@ def check_servers(
     findings.checks += [
         row for row in rows if not any(row.detail in said.detail for said in results.values())
     ]
+    words = run.words or {}
+    if words and are_connected:
+        findings.checks += _unlisted(name, words, tools)
+        tools = tuple(replace(tool, description=_described(tool, words)) for tool in tools)
     texts = [json.dumps([tool.full_name, tool.description, tool.schema]) for tool in tools]
     size = (
         len("".join([*texts, *(status.instructions for status in statuses)]).encode())
@@ -342,6 +346,25 @@ def _call(
             answer = "ok" if result.text.strip() else "warning", f"{gave}: {reply}"
     end = servers.last_words(tool.server)
     return answer or ("failed", f"{fault}; its standard error ends with {end}" if end else fault)
+
+
+def _described(tool: OfferedTool, words: Mapping[str, Mapping[str, Any]]) -> str:
+    """The description of a tool in the words of its condition."""
+    text: str = words.get(tool.server, {}).get("tools", {}).get(tool.name, tool.description)
+    return text
+
+
+def _unlisted(
+    condition: str, words: Mapping[str, Mapping[str, Any]], tools: Sequence[OfferedTool]
+) -> Iterator[Check]:
+    """Words for tools that no server lists, or that the condition leaves out."""
+    for server, own in words.items():
+        known = [tool.name for tool in tools if tool.server == server]
+        for name in own["tools"]:
+            if name not in known:
+                what = f"conditions.{condition}.describe has {name!r}, which {server} does not list"
+                hint = did_you_mean(name, known)
+                yield Check(f"{condition}: words", "failed", f"{what}{hint}")
 
 
 def _filtered(

@@ -200,16 +200,21 @@ def score_interval(
     )
 
 
-def adoption_difference(comparison: Comparison, uses: Uses) -> AdoptionDifference | None:
-    """That of two conditions with tools; None for others, and without a pair of which both are known."""
+def adoption_difference(
+    comparison: Comparison, uses: Uses, tasks: Collection[str] | None = None
+) -> AdoptionDifference | None:
+    """That of two conditions with tools, on these tasks or on all; None for others, and without a pair of which both
+    are known."""
     if not all(has_tools(comparison.plan, condition) for condition in comparison.conditions):
         return None
     pairs = comparison.pairs(uses.of)
+    if tasks is not None:
+        pairs = {task: both for task, both in pairs.items() if task in tasks}
     if not any(pairs.values()):
         return None
     treatment = {task: [new for new, _ in both] for task, both in pairs.items()}
     baseline = {task: [old for _, old in both] for task, both in pairs.items()}
-    found = comparison.over(differences(pairs), comparison.plan["order"], LARGEST)
+    found = comparison.over(differences(pairs), [*pairs], LARGEST)
     return difference_between(treatment, baseline, found)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.agents import is_stock
-from lensbench.core.conditions import comparisons, decided_comparisons
+from lensbench.core.conditions import comparisons, decided_comparisons, treatments
 from lensbench.core.distributions import norm_sf
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import GateSettings, Look, Plan
@@ -60,6 +60,7 @@ from lensbench.scores.run_tables import Tables, identity, read_tables
 from lensbench.scores.saving import Saving, saving_of
 from lensbench.scores.scores import score_all
 from lensbench.scores.sequential import LookResult, interval_at, level_of
+from lensbench.scores.wording import WordsChoice, choice_of_words
 
 JUDGED = set(Basis) - {Basis.PEOPLE, Basis.TESTS, Basis.ELSEWHERE}
 ASSUMPTION = "It assumes that the judges err alike in both conditions."
@@ -405,6 +406,8 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
         for name, comparison in against.items()
     }
     data: EstimatesFile = {"alpha": aim["alpha"], "comparisons": {**estimates, **verdicts}}
+    if words := _words(tables, uses):
+        data["words"] = words
     if not doubts:
         lines = []
         for name, (draw, _) in looks.items():
@@ -416,6 +419,17 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
         note(folder, lines)
     write_json(RunFolder(folder).estimates, plain(data))
     return data
+
+
+def _words(tables: Tables, uses: Uses) -> WordsChoice | None:
+    """The choice of words, where the plan holds tasks out for it."""
+    plan = tables.plan
+    confirming = plan.get("holdout", ())
+    candidates = {}
+    for name in treatments(plan) if confirming else ():
+        if "describe" in plan["conditions"][name]:
+            candidates[name] = Comparison(tables, name, plan["baseline"])
+    return choice_of_words(candidates, uses, confirming)
 
 
 def score_and_estimate(folder: Path) -> EstimatesFile:

@@ -14,6 +14,7 @@ from lensbench.scores.gate import GateVerdict
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.sequential import LookResult
 from lensbench.scores.variance import Components
+from lensbench.scores.wording import WordsChoice
 
 
 class Complete(TypedDict):
@@ -96,6 +97,8 @@ class EstimatesFile(TypedDict):
     """The error of the first interval, two-sided, a share of 1."""
     comparisons: Mapping[str, Compared]
     """Of every two conditions, by name."""
+    words: NotRequired[WordsChoice]
+    """Which words to take; only with `gate.holdout`."""
 
 
 def decided_by_gate(comparisons: Mapping[str, Compared]) -> dict[str, Compared]:
