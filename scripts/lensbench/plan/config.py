@@ -382,7 +382,7 @@ class TokenPrices(Strict):
 class Price(TokenPrices):
     """What a model costs, in US dollars per million tokens of each kind."""
 
-    changes: dict[Day, TokenPrices] = Field(default={})
+    changes: dict[Annotated[Day, Field(strict=False)], TokenPrices] = Field(default={})
     """Prices that hold from a day on, such as `2027-01-01`."""
     date: str = ""
     """When it was looked up."""
