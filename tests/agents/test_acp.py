@@ -285,6 +285,7 @@ exec {program} acp --pure
 }
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("cli", [CLIS[kind].param for kind in LAUNCHERS])
 def test_by_the_protocol_a_record_is_that_of_the_programs_own_adapter(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

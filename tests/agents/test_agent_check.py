@@ -160,6 +160,7 @@ OF_CLIS = {
 """What our own adapters show; what was offered, the tee sees of each."""
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("cli", [cli.param for cli in CLIS.values()])
 def test_which_facts_our_own_adapters_show(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -310,6 +310,7 @@ def test_without_a_server_or_a_tee_calls_are_not_shown(
     assert reason_of(said, Expectation(["lens"], [])) == ("", "")
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("cli", [cli.param for cli in CLIS.values()])
 def test_the_first_request_of_a_program_is_the_same_with_it_and_without(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -117,7 +117,7 @@ def counts_of(page: str, pattern: str) -> tuple[int, ...]:
 @pytest.mark.parametrize(
     ("page", "pattern", "plan"),
     [
-        ("README.md", r"gain of 10 points takes about (\d+)", Needs(20, 10)),
+        ("README.md", r"gain of 10 points you usually need (\d+)", Needs(20, 10)),
         ("docs/tutorial.md", r"generate --count (\d+) ", Needs(20, 10)),
         ("docs/tutorial-servers.md", r"here (\d+), or (\d+) with two", Needs(12, 5)),
     ],

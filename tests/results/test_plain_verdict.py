@@ -243,7 +243,7 @@ def test_categories_differ_where_a_test_shows_it_and_not_where_one_alone_has_a_s
         name: Estimate(delta=delta, p_holm=p, se=se, df=se and 11.0, n=12)
         for name, (delta, p, se) in found.items()
     }
-    assert plain_verdict(data, "with")["facts"].endswith(f"without a server.{said}")
+    assert plain_verdict(data, "with")["facts"].endswith(f"as long (6.5 to 10).{said}")
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.1, 0.2, 0.3])
@@ -263,7 +263,7 @@ def test_categories_are_unlike_where_welchs_test_says_so(shift: float) -> None:
 
 def test_runs_without_a_score_are_counted() -> None:
     assert plain_verdict(results(gone=3), "with")["facts"].endswith(
-        "without a server. 3 of 24 runs have no score."
+        "as long (6.5 to 10). 3 of 24 runs have no score."
     )
     nothing = plain_verdict(results(gone=24, overall={"n": 0}), "with")
     assert nothing["lead"] == "Nothing can be compared yet."

@@ -757,6 +757,7 @@ def test_starts_in_which_the_service_is_overloaded_share_a_pause_and_spend_no_ro
     bench: Path, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     monkeypatch.setattr(services, "FIRST_S", 0.01)
+    monkeypatch.setattr("lensbench.agents.start.EXIT_GRACE_S", 0.5)
     busy = {"type": "end", "is_error": True, "status": status, "error": "API Error: Overloaded"}
     for _ in range(5):
         record = events(bench, [{"type": "start"}, busy], "without")

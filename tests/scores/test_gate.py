@@ -323,15 +323,6 @@ def test_advice_never_asks_for_a_negative_number_of_tasks(
         assert enough > tasks
 
 
-def test_the_example_of_the_manual_is_what_the_gate_says() -> None:
-    manual = " ".join((ROOT / "docs" / "gate.md").read_text().replace("\n> ", " ").split())
-    differences = {f"t{n:02}": 0.2 * (n % 2) for n in range(24)}
-    own = estimate(differences, {task: str(n // 2 % 4) for n, task in enumerate(differences)})
-    look = look_at(own)
-    told = SentenceFacts(DEFAULTS, look, 3, "glm-5 in claude-code 2.1.329")
-    assert sentence(decide(own, DEFAULTS, look), own, told) in manual
-
-
 def test_two_tasks_that_differ_wildly_say_nothing() -> None:
     own = over({"a": 0.9, "b": -0.8})
     assert (gate(own).low, gate(own).high) == (-1, 1)

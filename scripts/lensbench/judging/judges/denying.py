@@ -89,6 +89,8 @@ _CONTRAST = re.compile(
 _NAME = re.compile(r"\w[\w.]{2,}")
 _BEGINNING = 4
 """Letters that inflections of a word share."""
+_STEM = 3
+"""Letters that a word and its short form share, such as `references` and `refs`."""
 _UNNAMING = frozenset(("the", "and", "for", "from", "with", "its", "thei", "that", "this", "any"))
 """The beginnings of words that name nothing."""
 _WORD = re.compile(r"[^\W\d_]{4,}")
@@ -182,7 +184,7 @@ def _words_after(text: str, position: int, most: int) -> set[str]:
     edge = _CLAUSE.search(text, position)
     clause = text[position : edge.start() if edge else position + 100].lower()
     words = [word for word in _PIECE.findall(clause) if not _FILLING.fullmatch(word)]
-    return {word[:_BEGINNING] for word in words[:most]}
+    return {word[:_STEM] for word in words[:most]}
 
 
 def _negations(
@@ -338,7 +340,9 @@ def _denies(
         words = _words(_NEGATION.sub(" ", text[edges[number - 1] : edges[number]]))
         if words and len(words & own) >= _SHARE_OF_WORDS * len(words):
             return True
-    for at in _outside(_AHEAD, text, sentence, places, negated_words):
+    if negated_words:
+        return False  # "no" and "without" are said of what such a fact negates, in any words
+    for at in _outside(_AHEAD, text, sentence, places):
         place = bisect_right(firsts, at)
         is_near = place < len(firsts) and firsts[place] < at + _NEAR
         if is_near and clause(firsts[place]) == clause(at):
