@@ -309,15 +309,19 @@ def finish(wishes: Wishes, fix: bool) -> None:
     calls = ", ".join(f"{tool} {count}" for tool, count in counts.items() if count)
     print(f"\n{', '.join(map(str, wishes.files.values()))} are written.")
     print(f"The offline agent's calls: {calls or 'none'}.")
+    print(f"Proven: the server starts in a run and lists {len(tools)} tools.")
+    print("Not proven: that a model calls them, and that they help. Only the real run can tell.")
     if not calls:
+        first = read_scenarios([str(wishes.files["tasks"])]).tasks[0]
         of = sum(
             results["comparisons"][name]["adoption"]["called"]["of"]
             for name in results["treatments"]
         )
         raise CheckFailed(
             f"the trial is no success: no tool of the server was called in {of} of {of} runs. The offline agent calls "
-            "only tools that read, with arguments that it can guess: try the real agent, or change the "
-            f"server, then {_lensbench()} init --name {wishes.name}"
+            "only tools that read, with arguments that it can guess: a model may know more. Try it on one task:\n"
+            f"  {_real_run(wishes)} --only {first.id}\n"
+            f"or change the server, then {_lensbench()} init --name {wishes.name}"
         )
     print(*_what_next(wishes), estimate(wishes.agent, wishes.runs, AT_ONCE), sep="\n")
 
@@ -391,7 +395,11 @@ def _what_next(wishes: Wishes) -> Iterator[str]:
     if key and not reported_version(wishes.agent):
         yield f"{wishes.agent} does not start here: install it, and write its version into {config}."
     yield f"Read the tasks in {wishes.files['tasks']}{f', and export {key}' if key else ''}. Then the real run:"
-    yield f"  {_lensbench()} run --cores {AT_ONCE} --configfile {config}"
+    yield f"  {_real_run(wishes)}"
+
+
+def _real_run(wishes: Wishes) -> str:
+    return f"{_lensbench()} run --cores {AT_ONCE} --configfile {wishes.files['config']}"
 
 
 def _lensbench() -> str:

@@ -101,6 +101,10 @@ def test_a_server_that_fails_or_is_not_called_is_named_and_what_it_lacks_is_writ
     assert "The offline agent's calls: none." in ended.stdout + ended.stderr
     assert ended.stderr.endswith("lensbench init --name mine\n")
     assert "no tool of the server was called in 2 of 2 runs" in ended.stderr
+    assert re.search(
+        r"lensbench run --cores 4 --configfile config\.mine\.yaml --only [\w-]+\n", ended.stderr
+    )
+    assert "Not proven: that a model calls them" in ended.stdout
     config = stock / "config.mine.yaml"  # which has the tools of that server now
     config.write_text(re.sub(r"tools: \[[^]]*crash[^]]*\]", "tools: []", config.read_text()))
     write_entry(f"{lacking}/server.py")
