@@ -42,7 +42,8 @@ def answer(method: str, given: dict) -> dict | None:
         about = {"name": "importers", "version": "1"}
         return {"protocolVersion": given["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": about}
     if method == "tools/call":
-        found = json.dumps({"importers": importers(given["arguments"]["path"])})
+        path = given["arguments"]["path"]
+        found = json.dumps({"path": path, "importers": importers(path)})
         return {"content": [{"type": "text", "text": found}]}
     return {"tools/list": {"tools": [TOOL]}, "ping": {}}.get(method)
 

@@ -202,7 +202,7 @@ def _start(control: Control, project: Path) -> tuple[int, str]:
 
 def _trouble(output: str) -> str:
     """The most informative line of Snakemake's output: the error of a program, else its last line."""
-    errors = re.findall(r"(?m)^\s*(?:\w*E|e)rror: .*", output)
+    errors = re.findall(r"(?m)^[ \t]{0,40}(?:\w{0,40}E|e)rror: .*", output)
     return errors[0].strip() if errors else output.strip().rpartition("\n")[2]
 
 

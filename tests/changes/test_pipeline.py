@@ -235,7 +235,8 @@ def test_a_set_is_proven_before_it_is_used(changing: Path) -> None:
     done = run_module("lensbench", "check", "tasks.yaml", cwd=changing)
     assert "mend-add: proven: 2 failing and 1 passing tests" in done.stdout
     assert "no patterns" not in done.stdout
-    assert (done.returncode, done.stderr) == (0, "")
+    progress = r"(?m)^\d+/\d+ \| proving .* s\n"  # on a busy machine
+    assert (done.returncode, re.sub(progress, "", done.stderr)) == (0, "")
     assert "proven: 2 failing" in (changing / "tasks.check.html").read_text()
 
 
