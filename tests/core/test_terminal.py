@@ -1,6 +1,7 @@
 """Nothing that others wrote speaks to the terminal."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -60,6 +61,7 @@ def test_nobody_else_can_write_what_a_program_makes(tmp_path: Path) -> None:
     assert [path.stat().st_mode & 0o002 for path in made] == [0, 0, 0]
 
 
+@pytest.mark.skipif(not shutil.which("bash"), reason="no bash")
 def test_a_reader_that_has_seen_enough_is_no_mistake() -> None:
     command = f"set -o pipefail; {sys.executable} -P -m lensbench_archive.sample_size --sd 20 --effect 10 | true"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)

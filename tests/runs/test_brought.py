@@ -17,7 +17,7 @@ from lensbench.runs.brought import brought, take_back, write_brought
 from lensbench.runs.run import make_run, read_job
 from lensbench.workflow.read_schedule import read_schedule
 
-LOOK = "cat AGENTS.md README.md docs/map.md .claude/skills/x/run.sh; git status --short; find . -name skills -o -name '*.md'"
+LOOK = "cat AGENTS.md README.md docs/map.md .claude/skills/x/run.sh; git status --short; ls -aR"
 BROUGHT = {
     "AGENTS.md": "words.md",
     "README.md": "read.md",

@@ -16,6 +16,12 @@ SERVER = ServerProgram(
 )
 
 
+@pytest.fixture(autouse=True)
+def system_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system's programs are where systems have them, whatever PATH has."""
+    monkeypatch.setenv("PATH", f"/usr/bin:/bin:{os.environ['PATH']}")
+
+
 def program_of(server: list[str], folder: Path) -> ServerProgram:
     """The program of a server that the treatment alone has, as it is hidden from the baseline."""
     (folder / "mcp.json").write_text(

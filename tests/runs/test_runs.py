@@ -483,6 +483,7 @@ def test_an_answer_file_that_is_no_file_is_not_read(bench: Path, shell: str) -> 
     assert answer_of(plan(bench, f"{shell}; echo answer")) == b"answer\n"
 
 
+@pytest.mark.usefixtures("ripgrep")
 @pytest.mark.parametrize(
     "kind", [path.stem for path in Path(adapters.__file__).parent.glob("[a-z]*.py")]
 )
