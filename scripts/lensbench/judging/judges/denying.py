@@ -157,9 +157,8 @@ def _is_negation(fact: str) -> bool:
 def _saying(fact: str) -> str:
     """The first clause that can say the fact, with what stands between it and an introduction; the rest adds to it."""
     start = 0
-    for edge in sorted(
-        match.start() for match in (*_CLAUSE.finditer(fact), *_REMARK.finditer(fact))
-    ):
+    edges = [match.start() for match in (*_CLAUSE.finditer(fact), *_REMARK.finditer(fact))]
+    for edge in sorted(edges):
         clause = fact[start:edge]
         if _INTRODUCTION.match(clause):
             start = edge
@@ -255,7 +254,7 @@ def read(
     denial = None
     for sentence, spans in facts.items():
         is_within = any(span in denied for span in spans)
-        is_part = not is_negative and _denies(text, sentence, spans, fact, matches)
+        is_part = not is_negative and _denies(text, sentence, spans, fact, matches, negated)
         if is_within or is_part or _denies_all(text, sentence, spans):
             denial = sentence
             break
@@ -315,11 +314,12 @@ def _denies(
     places: Sequence[Span],
     fact: str = "",
     matches: Iterable[Span] = (),
+    negated_words: frozenset[str] = frozenset(),
 ) -> bool:
     """True when a negation outside the `places` in a sentence negates one of them, or a clause in the fact's words. A
-    clause without any of `matches` may name something else instead, which denies nothing."""
+    clause without any of `matches` may name something else instead, which denies nothing; what the fact negates itself
+    (`negated_words`) may be negated."""
     start, end = sentence
-    negated_words = _negated_words(fact)
     edges = [start, *(match.start() for match in _CLAUSE.finditer(text, start, end)), end]
 
     def clause(position: int) -> int:
