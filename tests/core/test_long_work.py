@@ -1,19 +1,15 @@
 """What takes long says how far it is: in a file a line from time to time, on a terminal one line in place."""
 
-import fcntl
 import os
-import pty
-import struct
 import sys
-import termios
 import threading
-from contextlib import suppress
 from subprocess import PIPE, Popen
 
 import pytest
 
 from lensbench.core.system import progress
 from lensbench.core.system.progress import Progress, fitted, say, step
+from terminal import drawn_on, open_terminal
 
 ON_A_TERMINAL = """
 import sys, threading
@@ -80,8 +76,7 @@ def test_a_line_is_cut_to_the_terminals_width_and_speaks_no_control_sequences() 
 
 
 def test_a_terminal_has_one_line_that_is_rewritten_and_gone_at_the_end() -> None:
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    ours, theirs = open_terminal(80)
     process = Popen(
         [sys.executable, "-c", ON_A_TERMINAL],
         stdout=PIPE,
@@ -89,15 +84,11 @@ def test_a_terminal_has_one_line_that_is_rewritten_and_gone_at_the_end() -> None
         env={**os.environ, "TERM": "xterm"},
     )
     os.close(theirs)
-    written = b""
-    with suppress(OSError):  # how a terminal ends
-        while part := os.read(ours, 1 << 16):
-            written += part
-    os.close(ours)
+    written = drawn_on(ours)
     out, _ = process.communicate(timeout=60)
     assert out == b"found a file\nwritten\n"
-    drawn = written.decode().split("\r\x1b[K")
-    assert "\n" not in written.decode()
+    drawn = written.split("\r\x1b[K")
+    assert "\n" not in written
     assert all(len(line) < 80 for line in drawn)
     assert any(line.startswith("packing xxx") and line.endswith("…") for line in drawn)
     assert any(line.startswith("3/12 | writing | ") for line in drawn)

@@ -1,13 +1,9 @@
 """What Snakemake says while it runs: one line, and what must not be missed."""
 
-import fcntl
 import os
-import pty
-import struct
-import termios
-from contextlib import suppress
 
 from small_benchmark import RUNS, Project
+from terminal import drawn_on, open_terminal
 
 END = "4/4 runs | fake: 2 valid, 0 discarded, 0 left | without a server: 1 valid, 0 discarded, 0 left, 1 to repeat | 0 running | agents worked "
 NOISE = (
@@ -43,19 +39,11 @@ def test_a_file_gets_a_line_with_its_time_and_none_of_snakemakes(project: Projec
 
 def test_a_terminal_has_a_few_lines_that_are_rewritten_and_fit(project: Project) -> None:
     project.behave(bert_without="crash")
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(
-        theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 0, 0, 0)
-    )  # nobody told its width: it counts as 80
+    ours, theirs = open_terminal(0)  # counts as 80
     process = project.begin(output=theirs, env={"TERM": "xterm"})
     os.close(theirs)
-    written = b""
-    with suppress(OSError):  # how a terminal ends
-        while part := os.read(ours, 1 << 16):
-            written += part
-    os.close(ours)
+    said = drawn_on(ours)
     assert process.wait(60) == 0
-    said = written.decode()
     drawn = [part.partition("\r\ndeciding")[0].split("\r\n") for part in said.split("\r\x1b[J")[1:]]
     assert (
         max(len(line) for part in drawn for line in part if "/4 runs" in line or " left" in line)
