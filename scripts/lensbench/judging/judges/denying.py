@@ -146,7 +146,7 @@ def _sentences(text: str) -> _Sentences:
 
 def has_negation(text: str) -> bool:
     """True when something is negated in the text."""
-    return any(True for _ in _own_negations(text))
+    return bool(_own_negations(text))
 
 
 def _is_negation(fact: str) -> bool:
@@ -157,7 +157,7 @@ def _is_negation(fact: str) -> bool:
 def _saying(fact: str) -> str:
     """The first clause that can say the fact, with what stands between it and an introduction; the rest adds to it."""
     start = 0
-    edges = [match.start() for match in (*_CLAUSE.finditer(fact), *_REMARK.finditer(fact))]
+    edges = [match.start() for each in (_CLAUSE, _REMARK) for match in each.finditer(fact)]
     for edge in sorted(edges):
         clause = fact[start:edge]
         if _INTRODUCTION.match(clause):
@@ -168,8 +168,7 @@ def _saying(fact: str) -> str:
 
 
 def _own_negations(fact: str) -> list[re.Match[str]]:
-    span = (0, len(fact))
-    return [*_negations(_NEGATION, fact, span), *_AHEAD.finditer(fact)]
+    return [*_negations(_NEGATION, fact, (0, len(fact))), *_AHEAD.finditer(fact)]
 
 
 def _negated_words(fact: str) -> frozenset[str]:
@@ -192,7 +191,7 @@ def _negations(
     """Where a pattern of negations negates something in `span` that is not the fact's `own` (`_negated_words`)."""
     affirmed = [match.span() for match in _AFFIRMED.finditer(text, max(0, span[0] - 100), span[1])]
     for match in pattern.finditer(text, *span):
-        is_own = own and not own.isdisjoint(_words_after(text, match.end(), _READ))
+        is_own = own and own & _words_after(text, match.end(), _READ)
         if not is_own and not _is_inside(match.start(), affirmed):
             yield match
 
