@@ -64,7 +64,12 @@ def start(
     servers = {"lens": server} if server else {}
     run = replace(
         assignment(
-            folder, treatment=False, kind="acp", command=command, **{"model": "", **settings}
+            folder,
+            treatment=False,
+            kind="acp",
+            command=command,
+            timeout_s=timeout_s,
+            **{"model": "", **settings},
         ),
         prompt=PROMPT,
         prompt_file=place.inside(f"{session}/prompt.md"),
@@ -94,7 +99,6 @@ def test_a_run_has_answer_calls_files_tokens_cost_version_and_end(
     tmp_path: Path, sandbox: Any
 ) -> None:
     repo = "/repo" if sandbox else f"{tmp_path}/repo"
-    usage = {"inputTokens": 200, "outputTokens": 40, "cachedReadTokens": 14, "totalTokens": 254}
     script = [
         {"print": "hello, I print"},
         says("I look."),
@@ -104,7 +108,7 @@ def test_a_run_has_answer_calls_files_tokens_cost_version_and_end(
         {"sessionUpdate": "usage_update", "used": 1, "cost": {"amount": 0.25, "currency": "USD"}},
         {"server": [GREET, LIST, FIND]},
         *ANSWER[:2],
-        {**END, "usage": usage},
+        {**END, "usage": USAGE},
     ]
     said = scripted(tmp_path, script, server=SERVER, sandbox=sandbox)
     outcome = said.outcome
@@ -210,9 +214,32 @@ def test_a_session_that_wants_a_login_is_an_error_of_the_service(tmp_path: Path)
     assert (said.outcome.error, said.outcome.error_status) == ("Authentication required", 401)
 
 
-def test_at_the_time_limit_the_run_ends_as_timed_out(tmp_path: Path) -> None:
-    said = scripted(tmp_path, [says("I look."), {"wait": 1}], timeout_s=3)
-    assert reason_of(said, Expectation([], []))[0] == "timed_out"
+USAGE = {"inputTokens": 200, "outputTokens": 40, "cachedReadTokens": 14, "totalTokens": 254}
+
+
+@pytest.mark.parametrize("sandbox", [None, pytest.param(AUTO, marks=bubblewrap)])
+@pytest.mark.parametrize(
+    ("end", "answer", "tokens"),
+    [
+        ([], "I look.", 1),
+        ([{"exit": 0}], "I look.", 1),
+        ([says("Half."), {"stop": "cancelled", "usage": USAGE}], "Half.", 40),
+        ([says("Half."), {"stop": "end_turn", "usage": USAGE}], "Half.", 40),
+    ],
+)
+def test_at_the_time_limit_the_prompt_is_cancelled_and_what_was_said_is_kept(
+    tmp_path: Path, end: list[Any], answer: str, tokens: int, sandbox: Any
+) -> None:
+    script = [says("I look."), {"wait": 1}, *end]
+    said = scripted(tmp_path, script, timeout_s=4, sandbox=sandbox)
+    assert heard(tmp_path)[-1] == {
+        "jsonrpc": "2.0",
+        "method": "session/cancel",
+        "params": {"sessionId": "s"},
+    }
+    assert reason_of(said, Expectation([], [])) == ("timed_out", "after 4 s")
+    assert (said.answer, said.outcome.tokens and said.outcome.tokens["output"]) == (answer, tokens)
+    assert '"text": "I look."' in said.transcript
 
 
 MODELS = [

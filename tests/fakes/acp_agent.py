@@ -1,14 +1,13 @@
 """An agent that speaks the Agent Client Protocol as a test's script says: `acp_agent.py '<json>'`.
 
 The script is a list: an update, a question for permission (`ask`: its kind), a request (`request`), a message to a server
-(`server`), or how the prompt ends (`stop`, `error`, `exit`, `wait`). `heard.jsonl` in HOME has what the client sent.
+(`server`), a wait for the client (`wait`), or how the prompt ends (`stop`, `error`, `exit`). `heard.jsonl` in HOME has what the client sent.
 """
 
 import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +64,7 @@ def act(step: dict[str, Any], key: Any, servers: list[dict[str, Any]]) -> None:
         case {"exit": code}:
             os._exit(code)
         case {"wait": _}:
-            time.sleep(60)
+            receive()
         case _:
             send(method="session/update", params={"sessionId": "s", "update": step})
 

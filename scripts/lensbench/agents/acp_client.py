@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 Message = dict[str, Any]
 
@@ -46,7 +47,7 @@ TOKENS = (
     "totalTokens",
 )
 GONE_S = 3.0
-"""How long the agent may take to end when its input has ended."""
+"""How long the agent may take to end when its input has ended, and to stop before the time limit."""
 _NO_METHOD = {"code": -32601, "message": "this client does not offer it"}
 _LOGIN = -32000
 """The code with which an agent asks for a login."""
@@ -98,6 +99,16 @@ class Client:
         error, and EOFError when the agent ends."""
         self._asked += 1
         self.send(id=self._asked, method=method, params=params)
+        return self._result()
+
+    def cancel(self) -> None:
+        """Tells the agent to stop, and prints what it said and used until then. Raises as `ask`."""
+        self._end_of_words()
+        self.send(method="session/cancel", params={"sessionId": self.session})
+        self.finish({**self._result(), "stopReason": "cancelled"})
+
+    def _result(self) -> Message:
+        """That of the last request."""
         for line in self._answers:
             try:
                 message = json.loads(line)
@@ -241,6 +252,10 @@ def converse(client: Client, settings: Mapping[str, Any]) -> None:
     client.finish(client.ask("session/prompt", sessionId=client.session, prompt=prompt))
 
 
+def _at_the_limit(number: int, frame: object) -> NoReturn:
+    raise TimeoutError
+
+
 def main(settings_file: str, command: Sequence[str]) -> int:
     """The exit code: the agent's when it ended by itself."""
     with open(settings_file, encoding="utf-8") as file:
@@ -249,8 +264,17 @@ def main(settings_file: str, command: Sequence[str]) -> int:
     agent = subprocess.Popen(command, stdin=pipe, stdout=pipe, encoding="utf-8", errors="replace")
     assert agent.stdin
     assert agent.stdout
+    client = Client(settings, agent.stdin, agent.stdout)
+    limit = settings["timeout_s"]
+    signal.signal(signal.SIGALRM, _at_the_limit)
+    signal.setitimer(signal.ITIMER_REAL, max(limit / 2, limit - GONE_S))
     try:
-        converse(Client(settings, agent.stdin, agent.stdout), settings)
+        converse(client, settings)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except TimeoutError:
+        with suppress(RefusedRequest, EOFError, BrokenPipeError):
+            client.cancel()
+        signal.pause()  # at the time limit all are ended
     except RefusedRequest as error:
         say("end", is_error=True, error=str(error), status=error.status)
     except (EOFError, BrokenPipeError):

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.agents import Assignment, Invocation, acp_client, base_environment
-from lensbench.agents.adapters.offline import is_over
+from lensbench.agents.adapters._events import Event
 from lensbench.agents.adapters.offline import read_events as read
 
 __all__ = ["TEE", "command", "is_over", "read"]
@@ -40,12 +40,18 @@ def command(run: Assignment) -> Invocation:
         "servers": [_server(name, entry) for name, entry in run.mcp_servers.items()],
         "model": run.settings["model"],
         "tools": [*run.settings["tools"]],
+        "timeout_s": run.settings["timeout_s"],
     }
     program, *arguments = run.settings["command"]
     program = shutil.which(program) or program  # by its file, which the sandbox then shows
     client = (sys.executable, "-IS", str(Path(acp_client.__file__)), settings_file)
     files = {settings_file: json.dumps(settings)}
     return Invocation((*client, program, *arguments), base_environment(run), files)
+
+
+def is_over(event: Event) -> bool | None:
+    """After a cancelled prompt the client stays until the time limit."""
+    return (event["type"] == "end" and event.get("ended") != "cancelled") or None
 
 
 def _server(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
