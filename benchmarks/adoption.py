@@ -1,11 +1,10 @@
 """How often the intervals of adoption cover the true share, and the true difference of two treatments.
 
-    python benchmarks/adoption.py [--replications 2000]
+    python benchmarks/adoption.py [--replications 4000]
 
 Tasks differ in how likely a run is to call the tools: beta distributed, so that the trials of a task agree by `icc`.
 The two treatments meet the same tasks with latent normal variables that agree by `agree`. "Rejects" is McNemar's
-mid-p, or with trials the sign flips', at .05. Exit code 1 when an interval of a share covers less
-than 93%; of differences there are a quarter as many benchmarks a row.
+mid-p, or with trials the sign flips', at .05. Exit code 1 when an interval covers less than 93%.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -30,8 +28,11 @@ from lensbench.scores.adoption import (
 )
 from lensbench.scores.intervals import LARGEST, estimate
 
-Floats = np.ndarray[Any, Any]
 AIM = 0.93
+EXACT = (
+    "the interval of a share is exact, so it covers at least 95% of independent runs, and more where few counts are"
+    " likely. Of 12 runs with a share of 0.9 it misses those with up to 7 calls alone, 0.4%."
+)
 TASKS = (12, 24, 48)
 SHARES = (0.05, 0.2, 0.5, 0.9)
 DESIGNS = ((1, 0.0), (3, 0.3), (3, 0.7))
@@ -119,7 +120,7 @@ def difference_rows(replications: int) -> Iterator[tuple[str, float]]:
 def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--replications", type=int, default=2000, help="benchmarks per row")
+    parser.add_argument("--replications", type=int, default=4000, help="benchmarks per row")
     replications = parser.parse_args().replications
     intervals.RESAMPLES = 999  # sign flips
     intervals.WEIGHTS = 9  # the floor is not used here
@@ -130,9 +131,10 @@ def main() -> None:
         rates.append(rate)
     print("\n| tasks | trials | agree | baseline | treatment | covered | rejects |")
     print("|--:|--:|--:|--:|--:|--:|--:|")
-    for row, _ in difference_rows(replications // 4):
+    for row, rate in difference_rows(replications):
         print(row, flush=True)
-    print(f"\nShares: the least is {min(rates):.3f}, the most {max(rates):.3f}.")
+        rates.append(rate)
+    print(f"\nThe least is {min(rates):.3f}, the most {max(rates):.3f}: {EXACT}")
     sys.exit(min(rates) < AIM)
 
 

@@ -20,7 +20,7 @@ PROGRAMS = {
     "judges": ("Verdicts with bad judges", "bad_judges.py --replications 50"),
     "drafts": ("Drafted patterns", "drafted_patterns.py"),
     "counts": ("Intervals of counts with runaways", "counts.py --replications 400"),
-    "adoption": ("Intervals of adoption", "adoption.py --replications 1000"),
+    "adoption": ("Intervals of adoption", "adoption.py --replications 4000"),
     "ablations": ("What an ablation says of its members", "ablations.py --replications 100"),
     "history": (
         "Steps of a server over its versions, and agents side by side",
