@@ -30,7 +30,7 @@ from lensbench.core.system.places import ROOT, template_environment
 from lensbench.core.system.processes import adopt_orphans, end_children
 from lensbench.core.system.program import Parser, positive, run_program
 from lensbench.core.system.progress import Progress
-from lensbench.core.tasks import Folder
+from lensbench.core.tasks import Folder, Task
 from lensbench.plan.config import Gate
 from lensbench.plan.reading import load_config, read_config
 from lensbench.plan.task_files import read_scenarios, source_problem
@@ -38,6 +38,7 @@ from lensbench.repositories.sources.git import PASSWORD
 from lensbench.results.results_file import Results
 from lensbench.runs.preflight import preflight
 from lensbench.runs.stopping import USUAL_USD
+from lensbench.scores.gate_words import with_noun
 from lensbench.scores.needed import USUAL, usual_tasks
 from lensbench_demo.doctor import reported_version
 from lensbench_demo.known_servers import KnownServer, server_of, servers_of, write_cures
@@ -74,8 +75,8 @@ class Wishes(NamedTuple):
         return 2 + self.members
 
     @property
-    def runs(self) -> int:
-        return self.conditions * len(read_scenarios([str(self.files["tasks"])]).tasks)
+    def tasks(self) -> Sequence[Task]:
+        return read_scenarios([str(self.files["tasks"])]).tasks
 
     @property
     def files(self) -> dict[str, Path]:
@@ -280,7 +281,7 @@ def write(wishes: Wishes, count: int) -> None:
     if dropped:
         keys = ", ".join(dict.fromkeys(dropped))
         print(f"not taken over into {wishes.files['mcp']}: {keys} (docs/servers.md)", flush=True)
-    max_usd = max(1, math.ceil(wishes.runs * USUAL_USD))
+    max_usd = max(1, math.ceil(wishes.conditions * len(wishes.tasks) * USUAL_USD))
     write_atomic(
         wishes.files["config"], config_text(wishes, reported_version(wishes.agent), [], max_usd)
     )
@@ -309,10 +310,10 @@ def finish(wishes: Wishes, fix: bool) -> None:
     calls = ", ".join(f"{tool} {count}" for tool, count in counts.items() if count)
     print(f"\n{', '.join(map(str, wishes.files.values()))} are written.")
     print(f"The offline agent's calls: {calls or 'none'}.")
-    print(f"Proven: the server starts in a run and lists {len(tools)} tools.")
+    listed = with_noun(len(tools), "tool")
+    print(f"Proven: the server starts in a run and lists {listed}.")
     print("Not proven: that a model calls them, and that they help. Only the real run can tell.")
     if not calls:
-        first = read_scenarios([str(wishes.files["tasks"])]).tasks[0]
         of = sum(
             results["comparisons"][name]["adoption"]["called"]["of"]
             for name in results["treatments"]
@@ -320,10 +321,11 @@ def finish(wishes: Wishes, fix: bool) -> None:
         raise CheckFailed(
             f"the trial is no success: no tool of the server was called in {of} of {of} runs. The offline agent calls "
             "only tools that read, with arguments that it can guess: a model may know more. Try it on one task:\n"
-            f"  {_real_run(wishes)} --only {first.id}\n"
+            f"  {_real_run(wishes)} --only {wishes.tasks[0].id}\n"
+            f"{estimate(wishes.agent, 1, wishes.conditions)},\n"
             f"or change the server, then {_lensbench()} init --name {wishes.name}"
         )
-    print(*_what_next(wishes), estimate(wishes.agent, wishes.runs, AT_ONCE), sep="\n")
+    print(*what_next(wishes), sep="\n")
 
 
 def _try(wishes: Wishes) -> bool:
@@ -375,27 +377,31 @@ def lacking(wishes: Wishes) -> Sequence[Cure]:
     return findings.cures
 
 
+def what_next(wishes: Wishes) -> Iterator[str]:
+    """The lines that end `init`: the command of the real run and its price, and the same for a verdict."""
+    config, key = wishes.files["config"], KINDS[wishes.agent].key
+    if key and not reported_version(wishes.agent):
+        yield f"{wishes.agent} does not start here: install it, and write its version into {config}."
+    yield f"Read the tasks in {wishes.files['tasks']}{f', and export {key}' if key else ''}. Then the real run:"
+    yield f"  {_real_run(wishes)}"
+    yield f"{estimate(wishes.agent, len(wishes.tasks), wishes.conditions)}."
+    yield from _is_a_trial(wishes)
+    if wishes.agent != "offline":
+        yield _PUBLISHED
+
+
 def _is_a_trial(wishes: Wishes) -> Iterator[str]:
-    """What a set of few tasks is too small for, with the command that helps."""
-    count = len(read_scenarios([str(wishes.files["tasks"])]).tasks)
+    """What a set of few tasks is too small for, what is enough, and the command that adds tasks."""
     enough = usual_tasks(cast("GateSettings", Gate().model_dump()))
-    if enough is None or count >= enough:
+    if enough is None or len(wishes.tasks) >= enough:
         return
     gain, spread = f"{100 * USUAL.delta:g}", f"{100 * USUAL.sd:g}"
     command = f"size --sd {spread} --effect {gain}"
     if wishes.repo:
         command = f"generate --count {enough} --output {wishes.files['tasks']}"
-    yield f"{count} tasks are a trial; a verdict about a gain of {gain} points needs about {enough} tasks:"
+    yield f"That is a trial. A verdict about a gain of {gain} points needs about {enough} tasks:"
     yield f"  {_lensbench()} {command}"
-
-
-def _what_next(wishes: Wishes) -> Iterator[str]:
-    config, key = wishes.files["config"], KINDS[wishes.agent].key
-    yield from _is_a_trial(wishes)
-    if key and not reported_version(wishes.agent):
-        yield f"{wishes.agent} does not start here: install it, and write its version into {config}."
-    yield f"Read the tasks in {wishes.files['tasks']}{f', and export {key}' if key else ''}. Then the real run:"
-    yield f"  {_real_run(wishes)}"
+    yield f"{estimate(wishes.agent, enough, wishes.conditions)}."
 
 
 def _real_run(wishes: Wishes) -> str:
@@ -470,20 +476,23 @@ def main() -> None:
 
 
 _PUBLISHED = (
-    "a guess from four agents' cost per task in SWE-bench Verified, whatsthebestcodeagent.com;"
-    " questions take less"
+    "Time and price are a guess from four agents' cost per task in SWE-bench Verified, whatsthebestcodeagent.com;"
+    " questions take less."
 )
 
 
-def estimate(agent: str, runs: int, at_once: int) -> str:
-    """One sentence: the number of runs, their time and cost, and the source of the estimate."""
+def estimate(agent: str, tasks: int, conditions: int) -> str:
+    """The tasks and runs of a benchmark, and a guess of its time and cost."""
+    runs = conditions * tasks
+    at_once = min(AT_ONCE, runs)
     seconds = (136.0, 543.0)
-    dollars = f"{_span(runs * 0.04, runs * USUAL_USD)} US dollars ({_PUBLISHED})"
+    dollars = f"{_span(runs * 0.04, runs * USUAL_USD)} US dollars"
     if agent == "offline":
         seconds = (0.2, 10)
         dollars = "nothing to pay (no model is asked)"
-    minutes = _span(*(math.ceil(runs * duration / min(at_once, runs) / 60) for duration in seconds))
-    return f"{runs} runs, {at_once} at a time: about {minutes} min and {dollars}."
+    minutes = _span(*(math.ceil(runs * duration / at_once / 60) for duration in seconds))
+    shown = with_noun(tasks, "task")
+    return f"{shown}, {runs} runs, {at_once} at a time: about {minutes} min and {dollars}"
 
 
 def _span(low: float, high: float) -> str:

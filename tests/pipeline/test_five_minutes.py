@@ -34,12 +34,13 @@ def check(folder: Path, said: str) -> None:
     )
     assert re.search(r"The offline agent's calls: .*lens_grep [1-9]\d*.*\.", said)
     assert re.search(
-        r"\n\d+ tasks are a trial; a verdict about a gain of 10 points needs about 35 tasks:\r?\n"
-        r"  .*lensbench generate --count 35 --output scenarios/mine\.yaml\r?\n",
+        r"\n\d+ tasks, \d+ runs, 4 at a time: about 1 min and nothing to pay \(no model is asked\)\.\r?\n"
+        r"That is a trial\. A verdict about a gain of 10 points needs about 35 tasks:\r?\n"
+        r"  .*lensbench generate --count 35 --output scenarios/mine\.yaml\r?\n"
+        r"35 tasks, 70 runs, ",
         said,
     )
     assert "--configfile config.mine.yaml" in said
-    assert "nothing to pay (no model is asked)" in said
     config = yaml.safe_load((folder / "config.mine.yaml").read_text())
     assert config["conditions"]["with"]["tools"] == list(TOOLS)
     records = folder / "bench" / "mine-smoke" / "attempts"
@@ -102,7 +103,8 @@ def test_a_server_that_fails_or_is_not_called_is_named_and_what_it_lacks_is_writ
     assert ended.stderr.endswith("lensbench init --name mine\n")
     assert "no tool of the server was called in 2 of 2 runs" in ended.stderr
     assert re.search(
-        r"lensbench run --cores 4 --configfile config\.mine\.yaml --only [\w-]+\n", ended.stderr
+        r"lensbench run --cores 4 --configfile config\.mine\.yaml --only [\w-]+\n1 task, 2 runs, ",
+        ended.stderr,
     )
     assert "Not proven: that a model calls them" in ended.stdout
     config = stock / "config.mine.yaml"  # which has the tools of that server now

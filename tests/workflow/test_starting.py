@@ -22,6 +22,7 @@ from lensbench_demo.setup import (
     estimate,
     main,
     mcp_file,
+    what_next,
     write,
 )
 from programs import refusal
@@ -213,11 +214,30 @@ def test_a_name_that_yaml_would_read_as_something_else_stays_a_name(name: str) -
     assert yaml.safe_load(text)["run_id"] == name
 
 
-def test_a_price_is_a_guess_that_says_so() -> None:
-    assert "about 14 to 55 min and 0.96 to 29 US dollars (a guess" in estimate("claude-code", 24, 4)
-    assert estimate("offline", 20, 4).startswith(
-        "20 runs, 4 at a time: about 1 min and nothing to pay (no model"
+def test_a_price_is_of_the_tasks_the_runs_and_those_at_once() -> None:
+    assert estimate("claude-code", 12, 2) == (
+        "12 tasks, 24 runs, 4 at a time: about 14 to 55 min and 0.96 to 29 US dollars"
     )
-    assert estimate("offline", 60, 4).startswith(
-        "60 runs, 4 at a time: about 1 to 3 min and nothing"
+    assert estimate("claude-code", 1, 2) == (
+        "1 task, 2 runs, 2 at a time: about 3 to 10 min and 0.08 to 2.4 US dollars"
     )
+    assert estimate("offline", 10, 2) == (
+        "10 tasks, 20 runs, 4 at a time: about 1 min and nothing to pay (no model is asked)"
+    )
+    assert "60 runs, 4 at a time: about 1 to 3 min and nothing" in estimate("offline", 15, 4)
+
+
+def test_the_last_lines_price_the_set_and_the_one_that_gives_a_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    wishes = Wishes("mine", "true", "claude-code", "sonnet", "")
+    write(wishes, 12)
+    said = "\n".join(what_next(wishes))
+    assert "--configfile config.mine.yaml\n19 tasks, 38 runs, 4 at a time: about" in said
+    assert "a gain of 10 points needs about 35 tasks:\n" in said
+    assert (
+        "\n35 tasks, 70 runs, 4 at a time: about 40 to 159 min and 2.8 to 83 US dollars.\n" in said
+    )
+    assert said.endswith("questions take less.")
+    assert "a guess" not in "\n".join(what_next(wishes._replace(agent="offline")))
