@@ -37,7 +37,7 @@ from lensbench_tasks.problems import fact_of
 from lensbench_tasks.requests import check_requests
 from lensbench_tasks.review_page import styled_page
 
-Kind = Literal["own text", "exchanged", "negated", "question", "other task", "answer"]
+Kind = Literal["own text", "exchanged", "negated", "question", "other task", "your answers"]
 _VERB = re.compile(r"\b(?:is|are|was|were|has|have|can|must|should|will|does|do)\b(?! only)")
 
 
@@ -60,7 +60,7 @@ class CheckedText(NamedTuple):
             return self.verdict is not Verdict.MET
         if self.kind == "question":
             return self.verdict in (Verdict.MET, Verdict.PARTIAL)
-        return self.kind != "answer" and self.verdict is Verdict.MET
+        return self.kind != "your answers" and self.verdict is Verdict.MET
 
 
 class Checked(NamedTuple):
@@ -75,8 +75,8 @@ class Checked(NamedTuple):
         """How many probes of a kind had the right verdict; for answers, how many were Met."""
         probes = [probe for probe in self.probes if probe.kind == kind]
         if not probes:
-            return "" if kind == "answer" else "-"
-        if kind == "answer":
+            return "" if kind == "your answers" else "-"
+        if kind == "your answers":
             met = sum(probe.verdict is Verdict.MET for probe in probes)
             return f"{met} of {len(probes)} Met"
         right = sum(not probe.is_wrong for probe in probes)
@@ -159,7 +159,7 @@ def _probes(
             for other, text in facts.items()
             if text and other != task.id
         ),
-        *(("answer", name, text) for name, text in answers),
+        *(("your answers", name, text) for name, text in answers),
     ]
     for kind, name, text in texts:
         judgement = mechanical.judge(criterion, normalise(text))
@@ -214,7 +214,7 @@ def _findings(probes: Sequence[CheckedText]) -> Iterator[str]:
         yield "Given away: the question alone earns points. Remove the fact from the question, or ask for more."
     if names := [probe.name for probe in wrong if probe.kind == "other task"]:
         yield f"The facts of other tasks meet it ({', '.join(names[:5])}). Require a name that only this task has."
-    verdicts = [probe.verdict for probe in probes if probe.kind == "answer"]
+    verdicts = [probe.verdict for probe in probes if probe.kind == "your answers"]
     if verdicts and Verdict.MET not in verdicts:
         yield f"Never met by the {len(verdicts)} answers. Check that the question asks for it and the patterns find it."
 
@@ -254,6 +254,18 @@ def table(results: Sequence[Checked]) -> Iterator[str]:
         name = f"{result.task.id} {result.number}"
         yield f"{name:{width}}  {cells}".rstrip()
         yield from (f"    {finding}" for finding in result.findings)
+
+
+def answer_lines(results: Sequence[Checked]) -> Iterator[str]:
+    """A line for each given answer: its name, and the verdict of each criterion of its task."""
+    verdicts: dict[str, list[str]] = {}
+    for result in results:
+        for probe in result.probes:
+            if probe.kind == "your answers":
+                verdicts.setdefault(probe.name, []).append(probe.verdict)
+    width = max(map(len, verdicts), default=0)
+    for name, found in verdicts.items():
+        yield f"{name:{width}}  {', '.join(found)}"
 
 
 def render_page(
@@ -324,7 +336,7 @@ def main() -> None:
     page = Path(arguments.set).with_suffix(".check.html")
     write_atomic(page, render_page(Path(arguments.set).name, tasks, results, fates))
     if results:
-        print(*map(printable, table(results)), sep="\n")
+        print(*map(printable, (*table(results), *answer_lines(results))), sep="\n")
     beside = 0
     for result in results:
         beside += sum(probe.is_beside for probe in result.probes)

@@ -9,7 +9,15 @@ from lensbench.core.tasks import Criterion, Task
 from lensbench.judging.judges import Verdict
 from lensbench.judging.judges.normalising import normalise
 from lensbench.plan.task_files import read_scenarios
-from lensbench_tasks.check import Checked, CheckedText, check, exchanged, main, negated
+from lensbench_tasks.check import (
+    Checked,
+    CheckedText,
+    answer_lines,
+    check,
+    exchanged,
+    main,
+    negated,
+)
 from lensbench_tasks.problems import fact_of
 from programs import refusal, run_module
 
@@ -45,11 +53,18 @@ def found() -> dict[str, Checked]:
 def test_a_good_criterion_has_no_finding(found: dict[str, Checked]) -> None:
     good = found["cart 1"]
     assert good.findings == []
-    assert (good.counts("own text"), good.counts("exchanged"), good.counts("answer")) == (
+    assert (good.counts("own text"), good.counts("exchanged"), good.counts("your answers")) == (
         "1/1",
         "2/2",
         "1 of 2 Met",
     )
+
+
+def test_each_given_answer_shows_the_verdict_of_each_criterion(found: dict[str, Checked]) -> None:
+    assert list(answer_lines([*found.values()])) == [
+        "cart-with     Met, Missed, Met",
+        "cart-without  Missed, Missed, Met",
+    ]
 
 
 @pytest.mark.parametrize(
