@@ -196,6 +196,11 @@ def earlier(name: str) -> Wishes | None:
     missing = [str(path) for path in wishes.files.values() if not path.is_file()]
     if not name or not there:
         return None
+    if missing == [str(wishes.files["tasks"])]:
+        command = f"generate --repo <your repository> --count 12 --output {missing[0]}"
+        raise UserError(
+            f"{missing[0]} is missing: write it yourself, or by {_lensbench()} {command}"
+        )
     if missing:
         what = f"{there[0]} is there, but {missing[0]} is not"
         raise UserError(f"{what}; restore it, or remove {' and '.join(there)} and name a server")

@@ -59,6 +59,8 @@ def test_the_list_is_paid_for_by_calls_that_spare_larger_results(tmp_path: Path)
         "Estimated tokens of results, on average over calls: lens_grep 100 in 1.",
         "One of the agent's own tools has 400: the list is paid for after 4 calls that spare one of these.",
     ]
+    said = told(tmp_path / "one", {"mcp__lens__lens_grep": 400}, {"Read": 8000})[-1]
+    assert said.endswith("the list is paid for after one call that spares one of these.")
     said = told(tmp_path / "c", {"mcp__lens__lens_grep": 4000}, OWN)[-1]
     assert said.endswith("the list is paid for by calls that spare several of these.")
     said = told(

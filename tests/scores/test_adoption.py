@@ -150,11 +150,11 @@ def test_mid_p_is_the_exact_p_less_half_of_what_is_as_far(gains: int, losses: in
         ),
         (
             adoption(tasks(*[0] * 24)),
-            "Its tools were called in none of 24 runs: in at most 14% of such runs.",
+            "Its tools were called in none of 24 runs (0%, at most 14%).",
         ),
         (
             adoption(tasks(*[1] * 24)),
-            "Its tools were called in all of 24 runs: in at least 86% of such runs.",
+            "Its tools were called in all of 24 runs (100%, at least 86%).",
         ),
         (
             Adoption(5, 24, 0.0713, 0.4215, reported=2, unknown=3),

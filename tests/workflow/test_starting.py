@@ -121,6 +121,11 @@ def test_a_name_alone_tries_again_or_says_what_is_broken(
     write_atomic(wishes.files["config"], "run_id: 7")
     with pytest.raises(UserError, match=r"config.mine.yaml:1: run_id must be text, not 7"):
         earlier("mine")
+    wishes.files["tasks"].unlink()
+    with pytest.raises(
+        UserError, match=r"generate --repo <your repository> .*scenarios/mine.yaml$"
+    ):
+        earlier("mine")
 
 
 def test_without_a_terminal_fix_writes_what_a_server_lacks(

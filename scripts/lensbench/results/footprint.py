@@ -69,15 +69,19 @@ def footprint(folder: Path, tables: Tables, treatment: str) -> list[str]:
         )
     if averages and (usual := [_tokens(step) for _, step in _calls(folder, tables, baseline, [])]):
         saving = mean(usual) - mean(_tokens(step) for _, step in calls)
-        cost = (
-            f"after {ceil(tokens / saving):,} calls that spare one"
-            if saving > 0
-            else "by calls that spare several"
-        )
-        lines.append(
-            f"One of the agent's own tools has {mean(usual):,.0f}: the list is paid for {cost} of these."
-        )
+        own = f"One of the agent's own tools has {mean(usual):,.0f}"
+        lines.append(f"{own}: the list is paid for {_paid(tokens, saving)} of these.")
     return lines
+
+
+def _paid(tokens: float, saving: float) -> str:
+    """By which calls a list of so many tokens is paid for, when one call spares `saving` of them."""
+    if saving <= 0:
+        return "by calls that spare several"
+    calls = ceil(tokens / saving)
+    if calls == 1:
+        return "after one call that spares one"
+    return f"after {calls:,} calls that spare one"
 
 
 def _calls(

@@ -315,10 +315,10 @@ def says_adoption(found: Adoption, tools: str = "Its tools", *, beside_delta: bo
 
 def _count(found: Adoption) -> str:
     if not found.runs:
-        return f"none of {_runs(found.of)}: in at most {_percent(found.high)}% of such runs"
+        return f"none of {_runs(found.of)} (0%, at most {_percent(found.high)}%)"
     if found.runs == found.of:
         which = "all of" if found.of > 1 else "the"
-        return f"{which} {_runs(found.of)}: in at least {_percent(found.low)}% of such runs"
+        return f"{which} {_runs(found.of)} (100%, at least {_percent(found.low)}%)"
     ends = f"{_percent(found.low)} to {_percent(found.high)}%"
     return f"{found.runs} of {_runs(found.of)} ({_percent(found.share)}%, {ends})"
 
