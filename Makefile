@@ -69,16 +69,20 @@ newest: dev
 selftest: setup
 	$(BIN)/python -P -m lensbench_demo.selftest $(ARGS)
 
-# The agents that the live tests drive, pinned. `npm ci` would insist on programs for other platforms.
+# The agents that the live tests drive, pinned. `npm ci` would insist on programs for other platforms. Those that only speak
+# the Agent Client Protocol come without the programs that are there already.
 agents:
 	npm install --prefix tools/agents --no-save --no-audit --no-fund
+	npm install --prefix tools/agents/acp --no-save --omit=optional --no-audit --no-fund
 
 # Their live tests with the newest versions: what changed belongs into docs/agents.md.
 LIVE_AGENTS := @anthropic-ai/claude-code @google/gemini-cli @openai/codex opencode-ai
+ACP_AGENTS := @agentclientprotocol/claude-agent-acp @agentclientprotocol/codex-acp @qwen-code/qwen-code
 agents-newest: dev
-	@mkdir -p .cache/agents-newest && cp tools/agents/package.json .cache/agents-newest
+	@mkdir -p .cache/agents-newest/acp && cp tools/agents/package.json .cache/agents-newest && cp tools/agents/acp/package.json .cache/agents-newest/acp
 	npm install --prefix .cache/agents-newest --save-exact --no-audit --no-fund $(addsuffix @latest,$(LIVE_AGENTS))
-	TEST_AGENTS=.cache/agents-newest $(BIN)/python -m pytest -n 0 tests/agents/test_claude_code_live.py tests/agents/test_other_clis_live.py $(ARGS)
+	npm install --prefix .cache/agents-newest/acp --save-exact --omit=optional --no-audit --no-fund $(addsuffix @latest,$(ACP_AGENTS))
+	TEST_AGENTS=.cache/agents-newest $(BIN)/python -m pytest -n 0 tests/agents/test_claude_code_live.py tests/agents/test_other_clis_live.py tests/agents/test_acp.py $(ARGS)
 
 lint: dev
 	$(BIN)/ruff format --check scripts tests benchmarks tools .ci

@@ -57,10 +57,10 @@ LENS = {
 """The embedded server, which first writes down what it was given."""
 
 
-def one_search(answer: str) -> list[dict[str, Any]]:
-    """The replies of a model that searches with LENS once, and then answers."""
+def one_search(answer: str, tool: str = "lens_grep") -> list[dict[str, Any]]:
+    """The replies of a model that searches with a server's tool once, LENS's by default, and then answers."""
     return [
-        {"when": {"turn": 1}, "reply": {"text": "I look.", "tools": ["lens_grep"]}},
+        {"when": {"turn": 1}, "reply": {"text": "I look.", "tools": [tool]}},
         {"reply": {"text": answer}},
     ]
 

@@ -3,12 +3,14 @@
 import json
 import stat
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
-from live_agents import CLIS, KEY, LENS, PROMPT, Cli, ask, one_search
+from live_agents import CLIS, INSTALLED, KEY, PROMPT, ask, one_search
 from other_clis import assignment
 from test_sandbox import AUTO, bubblewrap, make_place
 
@@ -292,14 +294,15 @@ def test_usage_that_is_not_shown_is_not_zero(tmp_path: Path) -> None:
     assert (outcome.tokens, outcome.cost_usd, outcome.models) == (None, None, None)
 
 
+ACP = INSTALLED / "acp"
 LAUNCHERS = {
-    "gemini": """#!/bin/sh
+    "gemini": """
 export GEMINI_API_KEY=$LIVE_TEST_KEY GOOGLE_GEMINI_BASE_URL={url}
 mkdir -p "$HOME/.gemini"
 echo '{{"security": {{"auth": {{"selectedType": "gemini-api-key"}}}}}}' > "$HOME/.gemini/settings.json"
-exec {program} --acp --model model-a --skip-trust
+exec {own} --acp --model model-a --skip-trust
 """,
-    "opencode": """#!/bin/sh
+    "opencode": """
 export OPENCODE_DISABLE_MODELS_FETCH=1 OPENCODE_DISABLE_AUTOUPDATE=1 OPENCODE_DISABLE_PROJECT_CONFIG=1
 export OPENCODE_CONFIG="$HOME/opencode.json"
 cat > "$OPENCODE_CONFIG" <<END
@@ -307,38 +310,115 @@ cat > "$OPENCODE_CONFIG" <<END
 "gateway": {{"npm": "@ai-sdk/anthropic", "name": "gateway", "options": {{"baseURL": "{url}/v1", "apiKey": "x"}},
 "models": {{"model-a": {{"name": "model-a"}}}}}}}}}}
 END
-exec {program} acp --pure
+exec {own} acp --pure
+""",
+    "claude-agent-acp": """
+export ANTHROPIC_API_KEY=$LIVE_TEST_KEY ANTHROPIC_BASE_URL={url} CLAUDE_CODE_EXECUTABLE=$(readlink -f {own})
+mkdir -p "$HOME/.claude"
+echo '{{"permissions": {{"defaultMode": "default"}}}}' > "$HOME/.claude/settings.json"
+exec {by_acp}
+""",
+    "codex-acp": """
+export CODEX_API_KEY=$LIVE_TEST_KEY CODEX_PATH={own} MODEL_PROVIDER=gateway INITIAL_AGENT_MODE=agent-full-access
+export CODEX_CONFIG='{{"model": "model-a", "model_provider": "gateway", "model_providers": {{"gateway": {{
+"name": "gateway", "base_url": "{url}/v1", "env_key": "LIVE_TEST_KEY", "wire_api": "responses"}}}}}}'
+exec {by_acp}
+""",
+    "qwen": """
+export ANTHROPIC_API_KEY=$LIVE_TEST_KEY ANTHROPIC_BASE_URL={url} QWEN_CODE_LEGACY_MCP_BLOCKING=1
+mkdir -p "$HOME/.qwen"
+echo '{{"tools": {{"toolSearch": {{"enabled": false}}}}, "memory": {{"enableManagedAutoMemory": false}}}}' \\
+    > "$HOME/.qwen/settings.json"
+exec {by_acp} --acp --auth-type anthropic --model model-a --approval-mode default
 """,
 }
 
 
+class Program(NamedTuple):
+    """A program that is asked by the protocol."""
+
+    name: str
+    package: str
+    of: str
+    """The kind of the adapter for the same program, or, of Qwen Code, for its service."""
+    call: str = "other"
+    """What it says of a call of a server."""
+
+    @property
+    def param(self) -> Any:
+        why = f"{self.name} is not installed; `make agents` installs it where npm is there"
+        marks = [CLIS[self.of].needed]
+        if self.package:
+            marks.append(pytest.mark.skipif(not Path(self.file).exists(), reason=why))
+        return pytest.param(self, id=self.name, marks=marks)
+
+    @property
+    def file(self) -> str:
+        return str(ACP / "node_modules" / ".bin" / self.name)
+
+    @property
+    def version(self) -> Any:
+        if not self.package:
+            return CLIS[self.of].version
+        return json.loads((ACP / "package.json").read_text())["dependencies"][self.package]
+
+    @contextmanager
+    def served(self, folder: Path, rules: list[dict[str, Any]]) -> Iterator[str]:
+        """A file that starts it on a service with these replies. The key is in `LIVE_TEST_KEY`."""
+        cli, launcher = CLIS[self.of], folder / "launcher"
+        with serving(cli.api(), read_rules(cli.rules(rules))) as fake:
+            script = LAUNCHERS[self.name].format(url=fake.url, own=cli.argv[0], by_acp=self.file)
+            launcher.write_text(f"#!/bin/sh{script}")
+            launcher.chmod(launcher.stat().st_mode | stat.S_IXUSR)
+            yield str(launcher)
+
+
+PROGRAMS = [
+    Program("gemini", "", "gemini"),
+    Program("opencode", "", "opencode"),
+    Program("claude-agent-acp", "@agentclientprotocol/claude-agent-acp", "claude-code"),
+    Program("codex-acp", "@agentclientprotocol/codex-acp", "codex", "execute"),
+    Program("qwen", "@qwen-code/qwen-code", "claude-code"),
+]
+
+
 @pytest.mark.live
-@pytest.mark.parametrize("cli", [CLIS[kind].param for kind in LAUNCHERS])
+@pytest.mark.parametrize("program", [program.param for program in PROGRAMS])
 def test_by_the_protocol_a_record_is_that_of_the_programs_own_adapter(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LIVE_TEST_KEY", KEY)
-    rules = one_search("It is in src/cart.py.")
-    own = ask(cli, tmp_path / "own", rules, LENS, tee=True).said
-    launcher = tmp_path / "launcher"
-    with serving(cli.api(), read_rules(cli.rules(rules))) as fake:
-        launcher.write_text(LAUNCHERS[cli.kind].format(url=fake.url, program=cli.argv[0]))
-        launcher.chmod(launcher.stat().st_mode | stat.S_IXUSR)
-        said = start(
-            tmp_path / "acp", (str(launcher),), LENS, timeout_s=120, pass_env=("LIVE_TEST_KEY",)
-        )
+    rules = one_search("It is in src/cart.py.", "find")
+    own = ask(CLIS[program.of], tmp_path / "own", rules, SERVER, tee=True).said
+    with program.served(tmp_path, rules) as launcher:
+        settings = {"timeout_s": 120, "pass_env": ("LIVE_TEST_KEY",)}
+        said = start(tmp_path / "acp", (launcher,), SERVER, **settings)
     assert said.outcome.error == ""
-    assert (said.answer, said.outcome.ending) == (own.answer, own.outcome.ending)
-    assert said.outcome.agent_version == cli.version
-    assert own.taps is not None
-    assert said.taps is not None
-    assert said.taps["lens"].offered == own.taps["lens"].offered
-    grep = "mcp__lens__lens_grep"
-    of_server = [
-        [Call(one.name, one.count, one.errors) for one in side.seen.calls or () if one.name == grep]
-        for side in (own, said)
-    ]
-    assert of_server == [[Call(grep, 1, 0)]] * 2
-    assert said.outcome.calls == (Call("other", 1, 0),)
-    assert said.outcome.tokens is None  # Gemini shows none, opencode those of its last request
-    assert reason_of(said, LENS_ONLY) == reason_of(own, LENS_ONLY) == ("", "")
+    assert said.outcome.agent_version == program.version
+    assert said.outcome.calls == (Call(program.call, 1, 0),)
+    found = "mcp__lens__find"
+    for side in (said, own):
+        assert (side.answer, side.outcome.ending) == ("It is in src/cart.py.", "finished")
+        assert side.taps is not None
+        assert side.taps["lens"].offered == (found, "mcp__lens__crash")
+        assert [(one.name, one.count, one.errors) for one in side.taps["lens"].calls] == [
+            (found, 1, 0)
+        ]
+        assert reason_of(side, LENS_ONLY) == ("", "")
+    if program.name != "claude-agent-acp":
+        assert (said.outcome.tokens, said.outcome.cost_usd) == (None, None)
+        return
+    assert said.outcome.tokens == own.outcome.tokens
+    assert said.outcome.cost_usd
+    assert own.outcome.cost_usd
+    assert said.outcome.cost_usd > own.outcome.cost_usd  # with that of its request for a title
+
+
+def test_copilot_accepts_a_server_and_never_starts_it(tmp_path: Path) -> None:
+    """Its output was recorded with the service of another provider: it was not tried with an account."""
+    recorded = Path(__file__).parent / "streams" / "copilot-acp.jsonl"
+    said = start(tmp_path, ("sh", "-c", f"cat {recorded}; cat > /dev/null"), SERVER)
+    assert (said.answer, said.outcome.agent_version) == ("It is in src/cart.py.", "1.0.102")
+    assert said.outcome.calls == (Call("other", 1, 1),)
+    assert said.outcome.tokens is None  # it counts cached ones twice
+    assert reason_of(said, LENS_ONLY) == ("mcp_not_offered", "no tool of lens")
