@@ -252,8 +252,21 @@ def write_tasks(wishes: Wishes, count: int) -> None:
         [sys.executable, "-P", "-m", "lensbench", *arguments], check=False
     ).returncode:
         raise UserError(
-            f"could not generate tasks about {wishes.repo}; use another --repo, or omit it for the demo's"
+            f"could not generate tasks about {wishes.repo}; write one yourself (docs/scenarios.md), use another "
+            f"--repo, or try the server with the demo's tasks:\n  {_lensbench()} init {_without_repo(sys.argv[1:])}"
         )
+
+
+def _without_repo(arguments: Sequence[str]) -> str:
+    """The command line without the options about a repository."""
+    kept: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        if word in ("--repo", "--count"):
+            next(words, None)
+        elif not word.startswith(("--repo=", "--count=")):
+            kept.append(word)
+    return shlex.join(kept)
 
 
 def smoke_settings(wishes: Wishes) -> dict[str, Any]:
@@ -345,13 +358,14 @@ def cure(wishes: Wishes, fix: bool) -> None:
     """Writes what the server lacks in a run, as far as it is known: with `fix`, or when the user agrees. Raises
     UserError when nothing is known, or the user does not agree."""
     files = f"{wishes.files['mcp']} or {wishes.files['config']} (docs/servers.md)"
-    failure = f"the trial failed; fix {files}, then continue with\n  {_lensbench()} init --name {wishes.name}"
+    again = f"  {_lensbench()} init --name {wishes.name}"
+    failure = f"the trial failed; fix {files}, then continue with\n{again}"
     cures = lacking(wishes)
     if not cures:
         raise UserError(failure)
     print("The server lacks:", *dict.fromkeys(f"  {cure}" for cure in cures), sep="\n", flush=True)
     if not fix and not sys.stdin.isatty():
-        raise UserError(f"{failure} --fix, which writes what is missing")
+        raise UserError(f"the trial failed; to write what is missing and try again:\n{again} --fix")
     is_agreed = fix or _input("Write that, and try again? (y or n)", "y").lower().startswith("y")
     if not is_agreed or not write_cures(wishes.files["config"], cures):
         raise UserError(failure)
@@ -402,7 +416,7 @@ def _is_a_trial(wishes: Wishes) -> Iterator[str]:
         return
     gain, spread = f"{100 * USUAL.delta:g}", f"{100 * USUAL.sd:g}"
     command = f"size --sd {spread} --effect {gain}"
-    if wishes.repo:
+    if len({task.repository for task in wishes.tasks}) == 1:
         command = f"generate --count {enough} --output {wishes.files['tasks']}"
     yield f"That is a trial. A verdict about a gain of {gain} points needs about {enough} tasks:"
     yield f"  {_lensbench()} {command}"

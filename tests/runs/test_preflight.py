@@ -30,6 +30,7 @@ from lensbench.plan.task_files import read_scenarios
 from lensbench.runs import preflight as stage
 from lensbench.runs.preflight import all_versions, check_sandbox, preflight
 from lensbench.runs.server_checks import Advise, name_doctor
+from lensbench.runs.server_packages import own_command
 from lensbench.scores.scores import treatment_tools
 from lensbench_demo.server_starts import advice
 from programs import run_here
@@ -372,6 +373,43 @@ def test_what_servers_answer_in_their_own_ways_is_understood(
         "with: lens"
     ]
     assert (check.outcome, said in check.detail) == (outcome, True), check.detail
+
+
+def test_the_command_that_a_server_names_for_its_index_is_proposed_as_setup(
+    attempt: Try, project: Path
+) -> None:
+    (project / "repo" / "cart.py").write_text("a = 1\n", encoding="utf-8")
+    name = Path(sys.executable).name
+    reply = f"The project isn't indexed. It's the user's decision; they can run '{name} -V' there"
+    entry = altered(project, (FOUND, reply))
+    check = attempt({"lens": entry})["with: lens"]
+    said = f"try conditions.with.setup: [{sys.executable}, -V, {{workspace}}] in the config"
+    assert (check.outcome, said in check.detail) == ("failed", True), check.detail
+    proposed = {"conditions.with.setup": [sys.executable, "-V", "{workspace}"]}
+    assert [cure.settings for cure in attempt.findings.cures] == [proposed]  # type: ignore[attr-defined]
+    attempt(
+        {"lens": entry}, {"setup": [sys.executable, "-V"]}
+    )  # it has one already, which does not help
+    assert not attempt.findings.cures  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("run 'graph init'", "npx -y @my/graph init {workspace}"),
+        ("not indexed: run `graph index --all` first", "npx -y @my/graph index --all {workspace}"),
+        ('don\'t; run "graph init" in it', "npx -y @my/graph init {workspace}"),
+        ("run graph init", ""),
+        ("run 'other init'", ""),
+        ("the graph isn't there, it's 'graph\"", ""),
+        ("", ""),
+    ],
+)
+def test_a_quoted_command_of_a_fetched_program_is_that_of_its_launcher(
+    text: str, command: str
+) -> None:
+    packages = {"uvx shop": "cache/shop", "npx -y @my/graph": "cache/bin/graph"}
+    assert own_command(text, str(Path("cache/bin/graph").absolute()), packages) == command.split()
 
 
 ROWS = {

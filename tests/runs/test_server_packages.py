@@ -12,6 +12,7 @@ import pytest
 
 from lensbench.core.frozen_plan import PlannedCondition
 from lensbench.runs.server_packages import fetch_packages, read_launch
+from services import Reply, answering
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "own-server" / "server.mjs"
 
@@ -128,3 +129,35 @@ def test_a_package_is_fetched_once_and_its_program_takes_the_place_of_the_launch
     )
     (other,) = fetch_packages(conditions, tmp_path / "other")
     assert f"there is no program {tool} here; install it" in other[0].detail
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("line", "index", "said"),
+    [
+        (
+            "npx -y @acme/sek ${workspace}",
+            "npm_config_registry",
+            "there is no package @acme/sek@*: correct",
+        ),
+        ("uvx sek ${workspace}", "UV_DEFAULT_INDEX", "there is no package sek: correct"),
+    ],
+    ids=["npx", "uvx"],
+)
+def test_a_misspelled_package_is_named_with_what_to_do(
+    line: str, index: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = {"npx": "npm", "uvx": "uv"}[line.split()[0]]
+    if not shutil.which(tool):
+        pytest.skip(f"{tool} is not installed")
+    command, *arguments = line.split()
+    servers = {"seek": {"command": command, "args": arguments}}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    conditions = {
+        "with": PlannedCondition(mcp=str(tmp_path / "mcp.json"), mcp_sha256="", servers=("seek",))
+    }
+    with answering(lambda request: Reply(404)) as url:
+        monkeypatch.setenv(index, url)
+        ((check, programs),) = fetch_packages(conditions, tmp_path / "cache")
+    assert (check.outcome, programs) == ("failed", {})
+    assert said in check.detail

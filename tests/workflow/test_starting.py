@@ -25,7 +25,7 @@ from lensbench_demo.setup import (
     what_next,
     write,
 )
-from programs import refusal
+from programs import refusal, run_module
 from terminal import type_into
 
 DATA = yaml.safe_load((Path(__file__).parent / "starting.yaml").read_text(encoding="utf-8"))
@@ -102,6 +102,16 @@ def test_a_terminal_is_asked_again_when_an_answer_cannot_be_used(tmp_path: Path)
     assert shown.count("Name of the benchmark") == 3
 
 
+def test_a_repository_without_questions_ends_with_the_command_that_tries_the_server(
+    tmp_path: Path,
+) -> None:
+    empty_repository(tmp_path)
+    flags = ["--mcp", "true ${workspace}", "--repo", "empty", "--name=few", "--count=3", "--yes"]
+    ended = run_module("lensbench_demo.setup", *flags, cwd=tmp_path)
+    assert ended.returncode == 2
+    assert ended.stderr.endswith(" init --mcp 'true ${workspace}' --name=few --yes\n")
+
+
 def test_a_name_alone_tries_again_or_says_what_is_broken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,7 +148,9 @@ def test_without_a_terminal_fix_writes_what_a_server_lacks(
         wishes.smoke / "preflight.json",
         json.dumps({"cures": [{"settings": {"sandbox_hosts": ["a.b:1"]}}]}),
     )
-    with pytest.raises(UserError, match=r"init --name mine --fix, which writes what is missing$"):
+    with pytest.raises(
+        UserError, match=r"to write what is missing .*:\n  .*init --name mine --fix$"
+    ):
         cure(wishes, fix=False)
     cure(wishes, fix=True)
     assert wishes.files["config"].read_text() == 'sandbox_hosts: ["a.b:1"]\nrun_id: mine\n'
@@ -246,3 +258,11 @@ def test_the_last_lines_price_the_set_and_the_one_that_gives_a_verdict(
     )
     assert said.endswith("questions take less.")
     assert "a guess" not in "\n".join(what_next(wishes._replace(agent="offline")))
+    assert (
+        "lensbench size --sd 20 --effect 10" in said
+    )  # the demo's tasks have several repositories
+    tasks = yaml.safe_load(wishes.files["tasks"].read_text(encoding="utf-8"))
+    tasks["tasks"] = [task for task in tasks["tasks"] if task["repository"] == "click"]
+    write_atomic(wishes.files["tasks"], yaml.safe_dump(tasks, sort_keys=False))
+    said = "\n".join(what_next(earlier("mine") or wishes))
+    assert "lensbench generate --count 35 --output scenarios/mine.yaml" in said

@@ -36,6 +36,7 @@ from lensbench.core.preflight_results import (
 )
 from lensbench.core.records import sha256
 from lensbench.runs.reasons import tools_of
+from lensbench.runs.server_packages import own_command
 
 if TYPE_CHECKING:
     from lensbench.plan.config import Condition  # slow to import
@@ -95,6 +96,8 @@ class Subject:
     def __init__(self, run: Assignment, place: Place) -> None:
         self.run = run
         self.root = place.outside(run.workspace)
+        self.refusals: dict[str, str] = {}
+        """What servers say that do not know it, by their names."""
 
     def servers(
         self, names: Iterable[str], environment: Mapping[str, str], place: Place
@@ -163,6 +166,14 @@ def check_servers(
             if one.connected
         }
         rows = [_check_tool(name, tool, servers, subject) for tool in tools] if each_tool else []
+    for server, text in subject.refusals.items():
+        program = run.mcp_servers[server].get("command", "")
+        setup = own_command(text, program, findings.packages)
+        if setup and not settings.setup:
+            lacking = Cure({f"conditions.{name}.setup": setup})
+            findings.cures.append(lacking)
+            found = results[server]
+            results[server] = replace(found, detail=f"{found.detail}; try {lacking}")
     for status in statuses:  # the others are tried again when no process of these is left
         if not status.connected:
             entry, note = read_entry(run.mcp_servers[status.name]), f"check {file}"
@@ -329,6 +340,7 @@ def _call(
             fault = fault or f"{call} failed: {reply}"
             continue
         if run.errors.found(tool.full_name, result.text):
+            subject.refusals[tool.server] = result.text
             remedy = (
                 "add a setup command to the condition, and writes for an index (docs/servers.md)"
             )

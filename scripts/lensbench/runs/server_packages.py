@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -28,6 +29,8 @@ _OPTIONS = {
     "npx": (),
     "uvx": ("--with", "--python", "-p", "--index"),
 }  # the installer has them, too
+_UNKNOWN = re.compile(r"404 .*?'(\S+)'|Because (\S+) was not found in the package registry")
+"""What npm and uv say of a name that no index has."""
 
 
 class Launch(NamedTuple):
@@ -90,6 +93,17 @@ def fetch_packages(
                     )
 
 
+def own_command(text: str, program: str, packages: Mapping[str, str]) -> list[str]:
+    """The command of a server's program that a text quotes, such as `graph init`, with the workspace behind it and the
+    launcher of `packages` in place of what it fetched; empty without one."""
+    quoted = re.search(rf"(['\"`]){re.escape(os.path.basename(program))} ([^'\"`\n]+)\1", text)
+    if not quoted:
+        return []
+    launchers = {os.path.abspath(fetched): line for line, fetched in packages.items()}
+    start = shlex.split(launchers.get(program, shlex.quote(program)))
+    return [*start, *quoted[2].split(), "{workspace}"]
+
+
 def _fetch(launch: Launch, packages: Path) -> tuple[str, str]:
     """The program of the launch among the packages, and what was installed there with its version. Raises UserError."""
     digest = sha256(json.dumps([launch, str(packages.absolute())]).encode())[
@@ -141,6 +155,10 @@ def _run(argv: Sequence[str], env: Mapping[str, str]) -> str:
         errors="replace",
     )
     if child.returncode:
+        if unknown := _UNKNOWN.search(child.stderr):
+            raise UserError(
+                f"there is no package {unknown[1] or unknown[2]}: correct its name, or log in if it is private"
+            )
         raise UserError(
             f"`{shlex.join(argv)}` failed: {' '.join(child.stderr.replace('npm error', '').split())[:200]}"
         )
