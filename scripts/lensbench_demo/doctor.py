@@ -21,6 +21,7 @@ from lensbench.plan.config import Agent, Config
 from lensbench.plan.reading import load_config, read_file
 from lensbench.plan.task_files import read_scenarios
 from lensbench.runs.preflight import check_sandbox, preflight
+from lensbench_demo.agent_facts import installed, shows
 from lensbench_demo.server_starts import advice
 
 LEAST_GB = 5
@@ -73,19 +74,22 @@ def machine() -> Iterator[Check]:
             yield Check(program, "ok", path)
         else:
             yield Check(program, missing, f"not on PATH: {why}")
-    for kind, agent in programs().items():
-        yield _agent(kind, agent.name)
+    here = [*installed()]
+    for name, kind, command in here:
+        yield _agent(name, kind, command)
+    for agent in programs().values():
+        if agent.name not in (name for name, _, _ in here):
+            yield Check(agent.name, "skipped", "not on PATH")
 
 
-def _agent(kind: str, program: str) -> Check:
-    if not shutil.which(program):
-        return Check(program, "skipped", "not on PATH")
+def _agent(program: str, kind: str, command: str) -> Check:
+    if command:
+        return Check(program, "ok", f"agent.kind is acp, its command {command!r}; {shows(kind)}")
     version = reported_version(kind)
     if not version:
         why = "does not start, or is another program: it reports no name and version"
         return Check(program, "warning", why)
-    more = f"`lensbench agent-check {kind}` shows what results can have"
-    return Check(program, "ok", f"{version}: agent.kind is {kind}; {more}")
+    return Check(program, "ok", f"{version}: agent.kind is {kind}; {shows(kind)}")
 
 
 def reported_version(kind: str) -> str:

@@ -40,6 +40,7 @@ from lensbench.runs.preflight import preflight
 from lensbench.runs.stopping import USUAL_USD
 from lensbench.scores.gate_words import with_noun
 from lensbench.scores.needed import USUAL, usual_tasks
+from lensbench_demo.agent_facts import installed, shows
 from lensbench_demo.doctor import reported_version
 from lensbench_demo.known_servers import KnownServer, server_of, servers_of, write_cures
 from lensbench_demo.server_starts import advice
@@ -48,7 +49,7 @@ SMOKE_TASKS = 2
 AT_ONCE = 4
 _URL = re.compile(r"https?://")
 Problem = Callable[[str], str]
-KINDS = {**programs(), "offline": Program("", "", "")}
+KINDS = {**programs(), **dict.fromkeys(("offline", "acp"), Program("", "", ""))}
 
 
 class Wishes(NamedTuple):
@@ -67,6 +68,17 @@ class Wishes(NamedTuple):
     """A file with the words that come with the server, for a ladder; empty for two conditions."""
     members: int = 0
     """Servers of an ablation, of which one is left out at a time; 0 for none."""
+    command: str = ""
+    """The command line of an agent of kind `acp`."""
+
+    @property
+    def key(self) -> str:
+        """The variable with the key for the model; "" when it is not known."""
+        program = KINDS[self.agent]
+        for other in KINDS.values():
+            if self.command and other.name == shlex.split(self.command)[0]:
+                program = other
+        return program.key
 
     @property
     def conditions(self) -> int:
@@ -119,8 +131,18 @@ def ask(flags: argparse.Namespace) -> Wishes:
     question = "MCP server: the command that starts it, or its URL"
     server = settle(server, question, "", lambda answer: "" if known else server_problem(answer))
     name = settle(flags.name, "Name of the benchmark", "mine", name_problem)
+    here = [*installed()]
+    if can_ask and not flags.agent:
+        print(
+            *(f"{command or name}: agent {kind}; {shows(kind)}" for name, kind, command in here),
+            sep="\n",
+        )
     agent = settle(flags.agent, f"Agent ({', '.join(KINDS)})", "claude-code", agent_problem)
     model = settle(flags.model, "Model", KINDS[agent].model) if agent != "offline" else ""
+    command = ""
+    if agent == "acp":
+        question = "The agent's command, such as 'gemini --acp'"
+        command = settle(flags.command, question, "", command_problem)
     repo = settle(
         flags.repo,
         "Repository to ask about, a folder or a git URL (empty: the demo's)",
@@ -128,7 +150,7 @@ def ask(flags: argparse.Namespace) -> Wishes:
         repo_problem,
     )
     members = len(known) if flags.ablate else 0
-    return Wishes(name, server, agent, model, repo, known, flags.words or "", members)
+    return Wishes(name, server, agent, model, repo, known, flags.words or "", members, command)
 
 
 def _known(flags: argparse.Namespace) -> Sequence[KnownServer]:
@@ -189,6 +211,13 @@ def agent_problem(agent: str) -> str:
     return f"{message}{did_you_mean(agent, KINDS)}"
 
 
+def command_problem(command: str) -> str:
+    """What is wrong with the command line of an agent of kind `acp`; "" when it is fine."""
+    if not command:
+        return "--agent acp needs --command, such as 'gemini --acp'"
+    return server_problem(command)
+
+
 def earlier(name: str) -> Wishes | None:
     """The choices of an earlier `init` of that name, if any. Raises UserError for incomplete or broken files."""
     wishes = Wishes(name, "", "", "", "")
@@ -229,15 +258,16 @@ def mcp_file(wishes: Wishes) -> dict[str, Any]:
     return {"mcpServers": {wishes.name: {"command": command, "args": arguments}}}
 
 
-def config_text(wishes: Wishes, version: str, tools: list[str], max_usd: int) -> str:
-    """The text of the config, with a comment for each choice."""
+def config_text(wishes: Wishes, version: str, tools: list[str], limit: int) -> str:
+    """The text of the config, with a comment for each choice; the limit is in dollars, or in runs of kind `acp`."""
     files = {kind: str(path) for kind, path in wishes.files.items()}
-    keys = [KINDS[wishes.agent].key]
+    keys = [wishes.key]
     for server in wishes.known:
         keys += server.variables
     values = {**wishes._asdict(), **files, "keys": [*dict.fromkeys(filter(None, keys))]}
+    values["command"] = shlex.split(wishes.command)
     page = template_environment().get_template("starting.yaml.j2")
-    return page.render(values, version=version, tools=tools, max_usd=max_usd)
+    return page.render(values, version=version, tools=tools, limit=limit)
 
 
 def write_tasks(wishes: Wishes, count: int) -> None:
@@ -277,11 +307,11 @@ def smoke_settings(wishes: Wishes) -> dict[str, Any]:
         few, yaml.safe_dump({**whole, "tasks": whole["tasks"][:SMOKE_TASKS]}, sort_keys=False)
     )
     settings = yaml.safe_load(wishes.files["config"].read_text(encoding="utf-8"))["agent"]
-    keys = [name for name in settings.get("pass_env", []) if name != KINDS[wishes.agent].key]
+    keys = [name for name in settings.get("pass_env", []) if name != wishes.key]
     return {
         "run_id": wishes.smoke.name,
         "scenarios": str(few),
-        "agent": {"kind": "offline", "model": "", "version": "", "pass_env": keys},
+        "agent": {"kind": "offline", "command": [], "model": "", "version": "", "pass_env": keys},
         "preflight": {"tools": True},
     }
 
@@ -299,9 +329,12 @@ def write(wishes: Wishes, count: int) -> None:
     if dropped:
         keys = ", ".join(dict.fromkeys(dropped))
         print(f"not taken over into {wishes.files['mcp']}: {keys} (docs/servers.md)", flush=True)
-    max_usd = max(1, math.ceil(wishes.conditions * len(wishes.tasks) * USUAL_USD))
+    runs = wishes.conditions * len(wishes.tasks)
+    limit = max(1, math.ceil(runs * USUAL_USD))
+    if wishes.command:
+        limit = 2 * runs  # each can be repeated once
     write_atomic(
-        wishes.files["config"], config_text(wishes, reported_version(wishes.agent), [], max_usd)
+        wishes.files["config"], config_text(wishes, reported_version(wishes.agent), [], limit)
     )
 
 
@@ -398,8 +431,8 @@ def lacking(wishes: Wishes) -> Sequence[Cure]:
 
 def what_next(wishes: Wishes) -> Iterator[str]:
     """The lines that end `init`: the command of the real run and its price, and the same for a verdict."""
-    config, key = wishes.files["config"], KINDS[wishes.agent].key
-    if key and not reported_version(wishes.agent):
+    config, key = wishes.files["config"], wishes.key
+    if wishes.agent in programs() and not reported_version(wishes.agent):
         yield f"{wishes.agent} does not start here: install it, and write its version into {config}."
     yield f"Read the tasks in {wishes.files['tasks']}{f', and export {key}' if key else ''}. Then the real run:"
     yield f"  {_real_run(wishes)}"
@@ -461,6 +494,7 @@ def main() -> None:
     words = "the text that users put into the agent's instruction file: makes the ladder of docs/ladder.md"
     parser.add_argument("--words", metavar="FILE", help=words)
     parser.add_argument("--agent", help=f"one of {', '.join(KINDS)} (default: claude-code)")
+    parser.add_argument("--command", help="with --agent acp: the program and its arguments")
     parser.add_argument("--model", help="the model, as the agent's program names it")
     parser.add_argument(
         "--repo", help="a folder or a git URL to ask about (default: the demo's projects)"
@@ -479,6 +513,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.server and not arguments.source:
         parser.error("--server needs --from")
+    if arguments.command and arguments.agent != "acp":
+        parser.error("--command needs --agent acp")
     if arguments.words and arguments.ablate:
         parser.error("--words are for one server; with --ablate, name them in the config")
     names_server = arguments.mcp or arguments.url or arguments.source or arguments.ablate

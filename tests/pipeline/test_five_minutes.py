@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,10 @@ from terminal import type_into
 
 TOOLS = ("lens_graph", "lens_graph_neighbors", "lens_grep", "lens_reindex")
 FAKE = Path(__file__).parents[1] / "fakes" / "stdio_mcp_server.py"
+ANSWER = {
+    "sessionUpdate": "agent_message_chunk",
+    "content": {"type": "text", "text": "It is in src/cart.py."},
+}
 STARTING = [sys.executable, "-P", "-m", "lensbench_demo.setup"]
 
 
@@ -60,6 +65,34 @@ def test_a_terminal_is_asked_and_a_server_that_runs_already_is_tried(
     exit_code, said = type_into([*STARTING, "--agent", "offline"], stock, f"{served}\n\nstock\n")
     assert exit_code == 0, said
     check(stock, said)
+
+
+def test_a_config_for_an_agent_by_acp_runs(stock: Path) -> None:
+    said = [{"id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}}]
+    script = [{"server": [*said, {"id": 1, "method": "tools/list"}]}, ANSWER, {"stop": "end_turn"}]
+    agent = [sys.executable, "-I", str(FAKE.with_name("acp_agent.py")), json.dumps(script)]
+    server = f"${{python}} -I {FAKE}"
+    flags = ["--yes", "--fix", "--name", "mine", "--mcp", server, "--repo", "stock"]
+    flags += [
+        "--count",
+        "2",
+        "--agent",
+        "acp",
+        "--command",
+        shlex.join([*agent, '{"sessionId": "s"}']),
+    ]
+    ended = run_module("lensbench_demo.setup", *flags, cwd=stock)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    task = yaml.safe_load((stock / "scenarios" / "mine.yaml").read_text())["tasks"][0]["id"]
+    run = ["run", "--cores", "2", "--configfile", "config.mine.yaml", "--only", task]
+    ended = run_module("lensbench", *run, cwd=stock)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    records = [
+        json.loads(path.read_text())
+        for path in (stock / "bench" / "mine" / "attempts").glob("*/*/record.json")
+    ]
+    reasons = {record["condition"]: record["attempt"]["reason"] for record in records}
+    assert reasons == {"with": "", "without": ""}
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Your server in five minutes: what is asked, written and refused (tests/pipeline/test_five_minutes.py starts it)."""
 
 import json
+import os
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -65,12 +66,20 @@ def empty_repository(folder: Path) -> None:
     (folder / "empty" / "notes.txt").write_text("none")
 
 
-def test_a_terminal_is_asked_for_what_no_flag_names(tmp_path: Path) -> None:
+def test_a_terminal_is_asked_for_what_no_flag_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     command = [sys.executable, "-P", "-m", "lensbench_demo.setup", "--repo", "empty"]
+    for program in ("codex", "qwen"):
+        (tmp_path / program).write_text("#!/bin/sh\n")
+        (tmp_path / program).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     empty_repository(tmp_path)
     exit_code, shown = type_into(command, tmp_path, "true\n\n\nopus\n")
     assert exit_code == 2
     for question in (
+        "codex: agent codex; shows called, worked, tokens, version, end",
+        "qwen --acp: agent acp; shows version, end",
         "the command that starts it, or its URL: ",
         "[mine]: ",
         "[claude-code]: ",
@@ -177,6 +186,10 @@ def test_any_agent_s_config_holds(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     wishes = Wishes("mine", "true", agent, KINDS[agent].model, "")
+    key = KINDS[agent].key
+    if agent == "acp":
+        wishes = wishes._replace(command="gemini --acp")
+        key = "GEMINI_API_KEY"
     wishes.files["mcp"].write_text(json.dumps(mcp_file(wishes)))
     write_atomic(wishes.files["tasks"], (ROOT / "scenarios" / "demo.yaml").read_bytes())
     config = load_config(yaml.safe_load(config_text(wishes, version, ["find"], 29)))
@@ -184,8 +197,9 @@ def test_any_agent_s_config_holds(
     assert config.conditions["with"].tools == ("find",)
     assert (config.agent.kind, config.agent.model) == (agent, KINDS[agent].model)
     if agent != "offline":
-        assert (config.agent.version, config.agent.pass_env) == (version, (KINDS[agent].key,))
-        assert config.budget.max_usd == 29
+        assert (config.agent.version, config.agent.pass_env) == (version, (key,))
+        assert config.agent.command == (("gemini", "--acp") if agent == "acp" else ())
+        assert 29 in (config.budget.max_usd, config.budget.max_runs)
 
 
 def test_words_make_a_ladder_which_is_tried_again_as_one(
