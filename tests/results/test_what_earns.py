@@ -1,8 +1,11 @@
 """What earns its place: planted members whose worth is known."""
 
 import random
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
+
+import pytest
 
 from handmade import Bench
 from lensbench.core.preflight_results import PreflightFindings
@@ -10,6 +13,7 @@ from lensbench.core.records import Call
 from lensbench.core.system.places import ROOT
 from lensbench.plan.config import Agent
 from lensbench.scores.intervals import unseen_share
+from lensbench.workflow.finish import print_headline
 
 MEMBERS = ("needed", "dear", "idle")
 Worth = Callable[[int, frozenset[str]], tuple[bool, float]]
@@ -74,6 +78,58 @@ def test_two_members_that_replace_each_other_are_said_to(bench: Callable[..., Be
     assert data["ablation_says"][-1] == (
         "Leaving out any one of them alone makes answers at most 10 points worse: one of these two is enough."
     )
+
+
+def test_members_that_each_save_alone_may_replace_each_other(bench: Callable[..., Bench]) -> None:
+    noise = random.Random(1)
+
+    def worth(number: int, there: frozenset[str]) -> tuple[bool, float]:
+        return bool(there), (0.10 + 0.10 * len(there)) * noise.uniform(0.95, 1.05)
+
+    data = ablation(bench, ("one", "other"), worth, 60).build()
+    assert words(data) == {"one": "costs", "other": "costs"}
+    assert data["ablation_says"][:2] == [
+        "one and other can go.",
+        "one and other only save, each alone: take out one and ask again, as they may replace each other.",
+    ]
+
+
+def test_what_more_tasks_would_say_is_a_word_of_the_table(bench: Callable[..., Bench]) -> None:
+    def worth(number: int, there: frozenset[str]) -> tuple[bool, float]:
+        return "needed" in there or number % 3 == 0 or number > 6, 0.10
+
+    made = ablation(bench, ("needed", "idle"), worth, 24)
+    data = made.build()
+    needs = {}
+    for row in data["ablation"]:
+        needs[row["member"]] = row["needs"]
+    assert re.match(r'About \d+ more tasks: \d+ in all would say "earns" in 80%', needs["needed"])
+    assert needs["idle"].startswith("No number of tasks up to")
+    assert not re.search(r"would give (a|SAVES)", made.page)
+
+
+def test_the_table_comes_first_and_has_no_empty_interval(
+    bench: Callable[..., Bench], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def worth(number: int, there: frozenset[str]) -> tuple[bool, float]:
+        return "needed" in there and number % 10 > 0, 0.20 if "dear" in there else 0.10
+
+    made = ablation(bench, ("idle", "needed", "dear"), worth, 60)
+    rows = made.build()["ablation"]
+    members = [row["member"] for row in rows]
+    assert members == ["dear", "needed", "idle"]
+    assert rows[0]["changes"]["Cost"] == "-50%"
+    assert made.page.index("## What earns its place") < made.page.index("without dear")
+    assert "Treatments against each other" not in made.page
+    print_headline(made.folder)
+    said = capsys.readouterr().out.split("\n")
+    assert said[1:4] == [
+        "dear can go.",
+        "needed earns its place.",
+        "Without all of them answers are worse (-45.0 points).",
+    ]
+    assert said[4].startswith("dear: costs; score without it 0.0 points (")
+    assert "without dear saves" not in " ".join(said), "the table says it"
 
 
 def test_only_leaving_out_is_compared(bench: Callable[..., Bench]) -> None:

@@ -181,6 +181,49 @@ def test_other_words_are_those_of_the_list_and_unknown_tools_are_named(
     )
 
 
+def test_a_server_that_several_conditions_have_is_started_once(attempt: Try, project: Path) -> None:
+    started = project / "started"
+    line = "    for line in sys.stdin:\n"
+    note = f"    with open({str(started)!r}, 'a') as file:\n        file.write('x')\n"
+    servers = {
+        "lens": server(),
+        "other": altered(project, (line, note + line)),
+    }
+    own = {"mcp": "lens.json"}
+    conditions = {
+        "all": own,
+        "none": {
+            **own,
+            "without": ["lens", "other"],
+        },
+        "without_lens": {
+            **own,
+            "without": ["lens"],
+        },
+        "lean": {
+            **own,
+            "tools": {"without": ["mcp__other__crash"]},
+        },
+    }
+    checks = attempt(servers, conditions=conditions, baseline="all", agent={"kind": "offline"})
+    assert started.read_text() == "x"
+    assert [name for name in checks if "lens" in name] == ["all: lens", "without_lens: tool list"]
+    findings: PreflightFindings = attempt.findings  # type: ignore[attr-defined]
+    assert [*findings.tools["without_lens"]] == ["mcp__other__find", "mcp__other__crash"]
+    assert [*findings.tools["lean"]] == [
+        "mcp__lens__find",
+        "mcp__lens__crash",
+        "mcp__other__find",
+    ]
+    assert findings.tools["all"].items() >= findings.tools["without_lens"].items()
+    assert findings.versions["without_lens"] == {"other": "1"}
+    assert findings.list_tokens["all"] > findings.list_tokens["without_lens"] > 0
+    assert "none" not in findings.list_tokens
+    apart = {"all": own, "again": {**own, "setup": ["true"]}}
+    attempt(servers, conditions=apart, baseline="all", agent={"kind": "offline"})
+    assert started.read_text() == "xxx", "another setup may change what a server does"
+
+
 def test_a_server_of_a_package_is_tried_with_the_fetched_program(
     attempt: Try, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ from lensbench.core.preflight_results import PreflightFindings
 from lensbench.plan.ablation import NOTHING
 from lensbench.results.presented import shown_difference
 from lensbench.scores.estimates_file import decided_by_gate
+from lensbench.scores.gate_words import OF_MEMBER
 
 if TYPE_CHECKING:
     from lensbench.core.records import Record
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from lensbench.scores.estimates_file import Compared
     from lensbench.scores.run_tables import Tables
 
-OF_VERDICT: dict[str, Word] = {"HARM": "earns", "COSTS": "earns", "GO": "costs", "SAVES": "costs"}
-
+ORDER: tuple[Word, ...] = ("costs", "earns", "cannot tell")
+"""What can be decided comes first."""
 COLUMNS = {
     "Score without it": "score",
     "Tokens in": "tokens_input",
@@ -62,6 +63,7 @@ def ablation(
         members.append(row)
     if not members:
         return [], []
+    members.sort(key=lambda row: ORDER.index(row["word"]))
     others = [
         tool
         for tool in listing.tools.get(data["baseline"], ())
@@ -83,7 +85,7 @@ def _member(
     tokens: int | None,
 ) -> Member:
     gate = comparison["gate"]
-    word = OF_VERDICT.get(gate.verdict, "cannot tell")
+    word: Word = OF_MEMBER.get(gate.verdict, "cannot tell")
     return {
         "member": " and ".join(members),
         "condition": name,
@@ -98,6 +100,8 @@ def _member(
 def _shown(figure: Figure | None) -> str:
     if figure is None:
         return numbers.MISSING
+    if figure["interval"] == numbers.MISSING:
+        return figure["change"]
     return f"{figure['change']} ({figure['interval']})"
 
 
@@ -136,6 +140,14 @@ def _sentences(
         yield "No member is shown to earn its place, and none to cost more than it gives."
     if costs := by_word.get("costs"):
         yield f"{_these(costs)} can go."
+    savers = []
+    for row in members:
+        if data["estimates"][row["condition"]]["gate"].verdict == "SAVES":
+            savers.append(row["member"])
+    if len(savers) > 1:
+        yield (
+            f"{_these(savers)} only save, each alone: take out one and ask again, as they may replace each other."
+        )
     if earns := by_word.get("earns"):
         verb = "earns its" if len(earns) == 1 else "earn their"
         yield f"{_these(earns)} {verb} place."

@@ -12,6 +12,7 @@ from lensbench.core.distributions import f_sf
 from lensbench.core.numbers import change, change_interval, points
 from lensbench.core.rows import RunStatus
 from lensbench.judging.judges import FAILURES
+from lensbench.plan.ablation import NOTHING
 from lensbench.results.presented import shown_difference
 from lensbench.scores.estimates_file import decided_by_gate
 from lensbench.scores.gate_words import with_noun
@@ -231,7 +232,10 @@ def _next(data: BenchmarkFacts[Fraction], comparison: Compared) -> str:
         and data["agent"]["kind"] != "none"
     ):
         return _go_on(data)
-    if members := left_out(data["conditions"], data["baseline"], comparison["treatment"]):
+    members = left_out(data["conditions"], data["baseline"], comparison["treatment"])
+    if members and comparison["treatment"] == NOTHING:
+        return "Decide on each member by its own word: together they do something else."
+    if members:
         return comparison["gate"].needs or _keep_or_not(verdict, " and ".join(members), where)
     if verdict != "INCONCLUSIVE" and comparison["baseline"] != data["baseline"]:
         worse = comparison["baseline"] if verdict in ("HARM", "COSTS") else ""

@@ -38,7 +38,7 @@ from lensbench.core.system.progress import Progress, step
 from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.trees import changed_paths
 from lensbench.core.tasks import Task
-from lensbench.plan.config import Config
+from lensbench.plan.config import Condition, Config
 from lensbench.plan.freeze import make_plan, prompt_of, source_name
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
@@ -47,7 +47,13 @@ from lensbench.repositories.prepare import prepare as prepare_repository
 from lensbench.repositories.sources.cleaning import indexes
 from lensbench.runs.attempt import MOST_NAMED, Job, prepare, remove_written
 from lensbench.runs.reasons import reason_of
-from lensbench.runs.server_checks import Advise, check_servers, name_doctor
+from lensbench.runs.server_checks import (
+    Advise,
+    Listing,
+    check_listing,
+    check_servers,
+    name_doctor,
+)
 from lensbench.runs.server_packages import fetch_packages
 from lensbench.runs.stopping import StopEverything, check_budget, spend_on_request
 
@@ -186,7 +192,14 @@ def _try_runs(
     first, *others = [
         name for name, condition in plan["conditions"].items() if _brings(condition)
     ] or [config.baseline]
+    tried: dict[str, Listing] = {}
     for condition in (first, *(others if config.preflight.servers else ())):
+        settings = config.conditions[condition]
+        key = _starting(settings)
+        known = tried[key].part(plan["conditions"][condition]["servers"]) if key in tried else None
+        if known:
+            check_listing(condition, settings, known, findings)
+            continue
         step(f"starting the servers of {condition}")
         with private_folder() as private:
             job = Job(
@@ -194,7 +207,10 @@ def _try_runs(
             )
             try:
                 place, is_first = Place(sandbox, private), condition == first
-                _try_run(config, job, place, adapter, is_first, findings, advise, redact)
+                listing = _try_run(config, job, place, adapter, is_first, findings, advise, redact)
+                if listing:
+                    check_listing(condition, settings, listing, findings)
+                    tried[key] = listing
             except StopEverything as error:
                 findings.checks.append(Check(f"{condition}: login", "failed", str(error)))
             except UserError as error:
@@ -202,6 +218,12 @@ def _try_runs(
     if not config.preflight.servers:
         findings.checks.append(Check("servers", "skipped", "preflight.servers is false"))
     return job, sandbox
+
+
+def _starting(settings: Condition) -> str:
+    """What decides how the servers of a condition start, and what they list: conditions in which it is equal need one
+    start of each server."""
+    return settings.model_dump_json(exclude={"without", "tools", "files", "skills"})
 
 
 def _repository(name: str, repository: Prepared) -> Check:
@@ -268,7 +290,8 @@ def _try_run(
     findings: PreflightFindings,
     advise: Advise,
     redact: Redactor,
-) -> None:
+) -> Listing | None:
+    """Checks a run without an agent; returns what its servers list, if they were started."""
     assignment = prepare(job, place, redact)
     workspace, invocation = place.outside(assignment.workspace), adapter.command(assignment)
     if is_first:
@@ -277,7 +300,8 @@ def _try_run(
             asks = config.preflight.request and hasattr(adapter, "version")  # which starts it, too
             findings.checks += [] if asks else _start(invocation, job.agent, place, assignment)
     if not config.preflight.servers or not _brings(job.condition):
-        return
+        return None
+    listing = None
     name, condition = job.run.condition, config.conditions[job.run.condition]
     try:
         results = _command(job, "setup", workspace)
@@ -285,10 +309,13 @@ def _try_run(
         if not any(check.outcome == "failed" for check in results):
             each_tool = config.preflight.tools
             env = invocation.env
-            check_servers(name, condition, assignment, env, place, each_tool, findings, advise)
+            listing = check_servers(
+                name, condition, assignment, env, place, each_tool, findings, advise
+            )
     finally:
         findings.checks += _command(job, "teardown", workspace)
     findings.checks += _workspace(job, Path(workspace), findings.cures)
+    return listing
 
 
 def _workspace(job: Job, workspace: Path, cures: list[Cure]) -> Iterator[Check]:

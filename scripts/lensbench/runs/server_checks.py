@@ -144,6 +144,18 @@ class Subject:
         return file.read_text(encoding="utf-8", errors="replace") if is_readable else ""
 
 
+class Listing(NamedTuple):
+    """The servers of a condition, as they were tried."""
+
+    statuses: Sequence[ServerStatus]
+    run: Assignment
+
+    def part(self, names: Sequence[str]) -> Listing | None:
+        """The listing of a condition with these of the servers; None when one of them was not tried."""
+        statuses = [status for status in self.statuses if status.name in names]
+        return self._replace(statuses=statuses) if len(statuses) == len(names) else None
+
+
 def check_servers(
     name: str,
     settings: Condition,
@@ -153,10 +165,10 @@ def check_servers(
     each_tool: bool,
     findings: PreflightFindings,
     advise: Advise,
-) -> None:
-    """Adds to the findings checks of each server of a condition, started as the agent would (`environment`, `place`),
-    of the tools that the config names and the tool list; with `each_tool` also one of each tool, called if it only
-    reads. Also all tools, the list's tokens, and what `advise` says of servers that did not start."""
+) -> Listing:
+    """Adds to the findings checks of each server of a condition, started as the agent would (`environment`, `place`);
+    with `each_tool` also one of each tool, called if it only reads. Also what `advise` says of servers that did not
+    start. Returns what they list."""
     subject, file = Subject(run, place), f"conditions.{name}.mcp, {settings.mcp}"
     with subject.servers(run.mcp_servers, environment, place) as servers:
         statuses, tools = servers.statuses, servers.tools
@@ -188,6 +200,19 @@ def check_servers(
                 f"{name}: {status.name}", "failed", "; ".join(filter(None, parts))
             )
     findings.checks += [results[status.name] for status in statuses]
+    findings.checks += [
+        row for row in rows if not any(row.detail in said.detail for said in results.values())
+    ]
+    return Listing(statuses, run)
+
+
+def check_listing(
+    name: str, settings: Condition, listing: Listing, findings: PreflightFindings
+) -> None:
+    """Adds to the findings checks of what the servers of a condition list: of the tools that the config names, and of
+    the tool list. Also all tools, and the list's tokens."""
+    statuses, run = listing
+    tools = tuple(tool for status in statuses for tool in status.tools)
     are_connected = all(status.connected for status in statuses)
     if settings.filter and are_connected:
         excluded = filtered_out(settings.filter, [tool.full_name for tool in tools])
@@ -196,9 +221,6 @@ def check_servers(
         tools = tuple(tool for tool in tools if tool.full_name not in excluded)
     elif isinstance(settings.tools, tuple) and settings.tools and are_connected:
         findings.checks += _compared(name, settings.tools, tools)
-    findings.checks += [
-        row for row in rows if not any(row.detail in said.detail for said in results.values())
-    ]
     words = run.words or {}
     if words and are_connected:
         findings.checks += _unlisted(name, words, tools)

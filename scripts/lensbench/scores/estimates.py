@@ -343,6 +343,7 @@ class Gatekeeper(NamedTuple):
             plan["trials"],
             model_of(self.tables),
             comparison.names if is_of_two else None,
+            comparison.leaves_out,
             bool(brought),
             number_of(draw, self.ledger),
             draw.among,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from lensbench.core.conditions import Sides
 from lensbench.core.distributions import norm_sf
@@ -41,6 +41,15 @@ SAYINGS = {
 }
 
 
+OF_MEMBER: dict[Verdict, Literal["earns", "costs"]] = {
+    "HARM": "earns",
+    "COSTS": "earns",
+    "GO": "costs",
+    "SAVES": "costs",
+}
+"""What a verdict on leaving a member out says of the member."""
+
+
 class SentenceFacts(NamedTuple):
     """What the sentence says beside the decision."""
 
@@ -52,6 +61,8 @@ class SentenceFacts(NamedTuple):
     """The model and the agent, such as "glm-5 in claude-code 2.1.329"."""
     sides: Sides | None = None
     """The two treatments, when neither is the baseline."""
+    leaves_out: bool = False
+    """It goes without members of an ablation."""
     brings_more: bool = False
     """It brings files or settings, too."""
     number: int = 1
@@ -244,21 +255,26 @@ def needs(decision: GateVerdict, estimate: Estimate, facts: SentenceFacts) -> st
     if decision.low is None or estimate.n < 2:
         return "At least two tasks with complete pairs."
     others = [need for need in facts.enough if need[0] != decision.verdict]
+    if facts.leaves_out:
+        others = [need for need in others if need[0] in OF_MEMBER]
     may_save = any(verdict == "SAVES" for verdict, _ in others)
     if may_save or ReasonKind.SAVING in kinds or decision.verdict == "NO-GO":
         others = [need for need in others if need[0] != "NO-GO"]
     if not others:
-        if decision.verdict == "NO-GO":
+        if decision.verdict == "NO-GO" and not facts.leaves_out:
             return ""
         return f"No number of tasks up to {MOST_TASKS} would decide if the true difference is the one found."
     verdict, tasks = others[0]
     more = with_noun(max(tasks - estimate.n, 1), "more task")
+    would = f"give {article(verdict)}"
+    if facts.leaves_out:
+        would = f'say "{OF_MEMBER[verdict]}"'
     where = ""
     if estimate.clusters < estimate.n and not estimate.scope:
         where = " in further repositories"
     return (
-        f"About {more}{where}: {tasks} in all would give {article(verdict)} in {100 * facts.settings['power']:g}% of"
-        " benchmarks if the true difference is the one found."
+        f"About {more}{where}: {tasks} in all would {would} in {100 * facts.settings['power']:g}% of benchmarks if the"
+        " true difference is the one found."
     )
 
 

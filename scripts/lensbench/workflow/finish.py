@@ -22,8 +22,24 @@ from lensbench.workflow.status import Status
 MOST_COLUMNS = 100  # longer lines are hard to read
 
 
+def members(data: Results[float]) -> Iterator[str]:
+    """What an ablation says of its members, and why there is no verdict on some."""
+    yield from data["ablation_says"]
+    for row in data["ablation"]:
+        score = row["changes"]["Score without it"]
+        yield f"{row['member']}: {row['word']}; score without it {score}. {row['needs']}".strip()
+    withheld = data["instrument"]["belief"].withheld.values()
+    reasons = dict.fromkeys(reason for own in withheld for reason in own)
+    if reasons:
+        yield f"Why no verdict: {' '.join(reasons)}"
+
+
 def lines(folder: Path, data: Results[float]) -> Iterator[str]:
-    plain, steps = data.get("plain", {}), set[str]()
+    steps = set[str]()
+    plain = data.get("plain", {})
+    if data.get("ablation"):
+        yield from members(data)
+        plain = {}
     for treatment, words in plain.items():
         yield f"{words['lead']} {words['facts']}"
         for figure in data.get("figures", {}).get(treatment, {}).values():
