@@ -52,7 +52,7 @@ from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
 
-PROGRAM = Program("codex", "gpt-5", "OPENAI_API_KEY", words="AGENTS.md", skills=".agents/skills")
+PROGRAM = Program("codex", "gpt-5", "CODEX_API_KEY", words="AGENTS.md", skills=".agents/skills")
 HOSTS: tuple[str, ...] = ("api.openai.com:443",)
 COST = "tokens"
 FILTERS = True
