@@ -15,6 +15,7 @@ from pathlib import Path
 from gallery import add_gallery
 from links import problems
 from navigation import home_page, section_pages
+from tabs import tabbed
 from terms import link_pages
 
 ROOT = Path(__file__).parents[2]
@@ -40,6 +41,8 @@ def stage(source: Path) -> None:
             (source / name).parent.mkdir(exist_ok=True)
             shutil.copy(ROOT / name, source / name)
     link_pages(source / "docs")
+    for page in (source / "docs").glob("*.md"):
+        page.write_text(tabbed(page.read_text(encoding="utf-8")), encoding="utf-8")
     index = source / "docs" / "index.md"
     listed = index.read_text(encoding="utf-8") + GALLERY
     for name, text in section_pages(listed).items():

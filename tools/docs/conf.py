@@ -12,13 +12,14 @@ version = re.findall(r'__version__ = "(.+)"', PACKAGE.read_text(encoding="utf-8"
 release = version
 root_doc = "docs/index"
 exclude_patterns = ["extra"]
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx_inline_tabs"]
 myst_heading_anchors = 4
 highlight_language = "sh"
 pygments_style = "default"
 pygments_dark_style = "github-dark"
 html_theme = "furo"
 html_title = f"lensbench {version}"
+html_favicon = "static/favicon.svg"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_js_files = ["copy.js"]
