@@ -25,7 +25,7 @@ from lensbench.changes.environment import prepare_environment
 from lensbench.changes.patches import make_patch
 from lensbench.changes.task import ChangeTask
 from lensbench.core.system.trees import copy_tree, hash_tree
-from lensbench.judging.changes import judge_patch
+from lensbench.judging.changes import StoredRuns, judge_patch
 from lensbench.repositories.sources.git_program import git
 from lensbench_tasks.changes.suites import RUNNERS
 
@@ -141,8 +141,9 @@ def try_changes(project: Project, sandbox: Sandbox, cache: Path) -> Iterator[Tri
         )
         digest = hash_tree(str(tree))
         environment = prepare_environment(project.environment, tree, cache, sandbox)
+        runs = StoredRuns(folder / "kept", tree, digest, sandbox, environment)
         for change, patch in patches.items():
-            tested = judge_patch(folder / "kept", task, tree, digest, patch, sandbox, environment)
+            tested = judge_patch(runs, task, patch)
             said = tested.unstarted or tested.reason
             applied = tuple(path for path in tested.size.files if path not in tested.left_out)
             yield Tried(project.name, change, tested.judgement.points or Fraction(0), said, applied)

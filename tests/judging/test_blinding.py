@@ -138,7 +138,7 @@ def test_names_and_durations_of_the_task_and_names_in_patterns_are_content() -> 
     asked = task("Why has the request to Lens took 30 seconds?", "the cause is `Grep`, not MCP")
     hidden = hidden_names(PLAN, TOOLS, asked)
     answer = "lens took 30 seconds using Grep and MCP tools"
-    assert {"lens", "grep", "mcp", "30 seconds"} <= hidden.spared
+    assert {"lens", "grep", "mcp", "30 seconds"} <= hidden.allowed
     assert blind(answer, hidden).text == answer
     assert blind("It took 9 s with lens_grep and Read tools", hidden).text == f"It {MARK} {MARK}"
     fact = Criterion(
@@ -178,7 +178,7 @@ def test_names_to_hide_come_from_plan_and_tools_even_if_the_task_uses_them() -> 
     hidden = hidden_names(
         PLAN, TOOLS, task("Where is the file read and who can edit it?", "there", "here")
     )
-    assert hidden.spared == frozenset()
+    assert hidden.allowed == frozenset()
     assert blind("I used Read", hidden).text == f"I {MARK}"
 
 

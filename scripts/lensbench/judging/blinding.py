@@ -12,19 +12,19 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId, sha256
-from lensbench.core.tasks import Criterion, Task
+from lensbench.core.tasks import Task
 from lensbench.judging.judges import Span, union
 from lensbench.runs.reports import process_spans
 
 MARK = "\u2039\u2026\u203a"
 """Replaces removed text; always the same, so that it reveals nothing."""
 
-BUILT_IN = (
+_BUILT_IN = (
     "Bash",
     "BashOutput",
     "Edit",
@@ -59,7 +59,7 @@ class Hidden(NamedTuple):
     """Full names such as `mcp__lens__lens_grep`."""
     servers: tuple[str, ...]
     conditions: tuple[str, ...]
-    spared: frozenset[str] = frozenset()
+    allowed: frozenset[str] = frozenset()
     """Names and durations in the task itself, in lower case: they are content."""
 
 
@@ -80,13 +80,14 @@ class Blinded:
         if not 0 <= start < end <= len(self.text):
             return None
         index = bisect_right(self._starts, start) - 1
-        offset = self._kept[index][0] - self._starts[index]
-        return (start + offset, end + offset) if end + offset <= self._kept[index][1] else None
+        first, last = self._kept[index]
+        offset = first - self._starts[index]
+        return (start + offset, end + offset) if end + offset <= last else None
 
     @cached_property
     def _kept(self) -> list[Span]:
         """The kept spans of `original`, which may be empty."""
-        edges = [0, *(edge for span in self.removed for edge in span), len(self.original)]
+        edges = [0, *chain.from_iterable(self.removed), len(self.original)]
         return list(zip(edges[::2], edges[1::2], strict=True))
 
     @cached_property
@@ -110,41 +111,32 @@ class Blinded:
 def hidden_names(plan: Plan, tools: Iterable[str], task: Task) -> Hidden:
     """The names to hide in answers to `task`: of `tools`, and of the plan's servers and conditions."""
     full = tuple(sorted({name for name in tools if name.startswith("mcp__")}))
-    servers = {name for condition in plan["conditions"].values() for name in condition["servers"]}
-    servers |= {name.split("__")[1] for name in full}
+    servers = {name.split("__")[1] for name in full}
+    for condition in plan["conditions"].values():
+        servers.update(condition["servers"])
+    texts = [task.prompt]
+    for criterion in task.criteria:
+        texts.append(criterion.text)
+        for pattern in criterion.sought:
+            texts.append(pattern if isinstance(pattern, str) else pattern.regex)
     mask = Hidden(full, tuple(sorted(servers - {""})), tuple(sorted(plan["conditions"])))
-    task_text = "\n".join(
-        [task.prompt, *(text for criterion in task.criteria for text in _texts(criterion))]
-    )
-    return mask._replace(spared=_spared(mask, task_text))
+    return mask._replace(allowed=_allowed(mask, "\n".join(texts)))
 
 
-def _texts(criterion: Criterion) -> Iterator[str]:
-    """The fact and its patterns. Names in them are content that a judge must see."""
-    yield criterion.text
-    yield from (
-        pattern if isinstance(pattern, str) else pattern.regex for pattern in criterion.sought
-    )
-
-
-def _spared(mask: Hidden, text: str) -> frozenset[str]:
+def _allowed(mask: Hidden, text: str) -> frozenset[str]:
     """Names in the task. Built-in tools only by exact name: "where is it read" does not mean Read."""
-    names = {*mask.tools, *map(_short, mask.tools), *mask.servers}
-    forms = {name: _one_of([_any([name]), *filter(None, [_spelled(name)])]) for name in names}
-    exempt = {
-        name.lower()
-        for name, it in forms.items()
-        if re.search(rf"{_START}{it}{_END}", text, re.IGNORECASE | re.ASCII)
-    }
-    exempt |= {
-        name.lower()
-        for name in (*BUILT_IN, _MCP)
-        if re.search(f"{_START}{_any([name])}{_END}", text, re.ASCII)
-    }
-    exempt |= {match[0].lower() for match in re.finditer(_FULL, text, re.IGNORECASE | re.ASCII)}
-    exempt |= {match[0].lower() for match in re.finditer(_DURATION, text, re.IGNORECASE | re.ASCII)}
-    talk = re.compile("|".join([*_of_conditions(mask.conditions), *_WORK]), re.ASCII)
-    return frozenset(exempt | {match[0].lower() for match in talk.finditer(text)})
+    forms = {name: _any([name]) for name in (*_BUILT_IN, _MCP)}
+    for name in (*mask.tools, *map(_short, mask.tools), *mask.servers):
+        spellings = filter(None, (_any([name]), _spelled(name)))
+        forms[name] = f"(?i:{_one_of(spellings)})"
+    allowed: set[str] = set()
+    for name, form in forms.items():
+        if re.search(f"{_START}{form}{_END}", text, re.ASCII):
+            allowed.add(name.lower())
+    remarks = "|".join((*_of_conditions(mask.conditions), *_WORK))
+    for phrase in (f"(?i:{_FULL})", _DURATION, remarks):
+        allowed.update(match[0].lower() for match in re.finditer(phrase, text, re.ASCII))
+    return frozenset(allowed)
 
 
 def blind(answer: str, mask: Hidden) -> Blinded:
@@ -162,24 +154,27 @@ _FENCE = re.compile(r"[\s>]*(`{3,}(?=[^`]*$)|~{3,})(.*)")
 
 
 def _telling_spans(text: str, mask: Hidden) -> Iterator[Span]:
-    names = {name.lower() for name in (*mask.servers, *map(_short, mask.tools), *BUILT_IN, _MCP)}
-    # Spared phrases that are not names are handled below.
-    in_code, in_prose = _patterns(mask._replace(spared=mask.spared & names))
-    fence, at = "", 0
+    names = {name.lower() for name in (*mask.servers, *map(_short, mask.tools), *_BUILT_IN, _MCP)}
+    # allowed phrases that are not names are handled below
+    in_code, in_prose = _patterns(mask._replace(allowed=mask.allowed & names))
+    fence = ""
+    start = 0
     for line in text.splitlines(keepends=True):
         marker = _FENCE.match(line)
         if marker and not fence:
             fence = marker[1]
         elif marker and marker[1].startswith(fence) and not marker[2].strip():
             fence = ""
-        for match in (in_code if fence else in_prose).finditer(line):
-            durations = (duration[0] for duration in re.finditer(_DURATION, match[0], re.ASCII))
-            if mask.spared.isdisjoint(map(str.lower, (match[0], *durations))):
-                yield at + match.start(), at + match.end()
-        at += len(line)
+        pattern = in_code if fence else in_prose
+        for match in pattern.finditer(line):
+            phrases = [match[0], *re.findall(_DURATION, match[0], re.ASCII)]
+            if mask.allowed.isdisjoint(map(str.lower, phrases)):
+                yield start + match.start(), start + match.end()
+        start += len(line)
 
 
-_START, _END = r"(?<![^\W_])(?<![^\W_]_)(?<![^\W_]__)", r"(?!_{0,2}[^\W_])"
+_START = r"(?<![^\W_])(?<![^\W_]_)(?<![^\W_]__)"
+_END = r"(?!_{0,2}[^\W_])"
 """The boundaries of a word; `_lens_` and `__lens__` are the word lens with emphasis. All patterns are compiled as
 ASCII: letters of other scripts are no part of a name."""
 _FULL = rf"{_START}(?i:mcp)(?:\\?_){{2}}(?:[^\W_]|-|\\?_)++(?:(?<=_)\*)?"
@@ -244,38 +239,42 @@ def _spelled(name: str) -> str:
 @cache
 def _patterns(mask: Hidden) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Patterns for text that reveals a condition: in code, and in prose."""
+
+    def hidden(names: Iterable[str]) -> set[str]:
+        return {name for name in names if name.lower() not in mask.allowed}
+
     short = {_short(name) for name in mask.tools}
     plain = {name for name in short if re.fullmatch("[A-Za-z]?[a-z]*", name)}
-    exempt = mask.spared
-    sure = {name for name in {*mask.servers, *(short - plain)} if name.lower() not in exempt}
-    own = {
-        name
-        for name in sure
-        if words_of(name)[1:] and words_of(name)[0] in map(str.lower, mask.servers)
-    }
-    compounds = {
-        "".join(words_of(name))
-        for name in short
-        if words_of(name)[1:] and name.lower() not in exempt
-    }
-    mcp = r"|MCP|(?i:mcp)(?= (?i:tools?|servers?))" if _MCP.lower() not in exempt else ""
-    tell = rf"(?:{_FULL}|{_START}(?:(?i:{_one_of(sorted(map(_spelled, own)))}|{_any(sure)})(?:_\*)?{mcp}){_END})"
-    words = {name for name in {*BUILT_IN, *plain} if name.lower() not in exempt}
-    tool = rf"{_START}(?:{_any(words)}|(?i:{_one_of(sorted(compounds))})){_END}"
-    shell = {"Bash", "Glob", "Grep"} & words
-    either = rf"{_quoted(f'(?:{tell}|{tool})')}"
-    more = rf"(?:{_SEPARATOR}{either}){{0,9}}"
-    telling = rf"(?:{_quoted(tool)}{_SEPARATOR}){{0,9}}+{_quoted(tell)}{more}(?:{_KIND})?"
-    tools = rf"{_quoted(tool)}{more}"
+    sure = hidden({*mask.servers, *short - plain})
+    words = hidden({*_BUILT_IN, *plain})
+    servers = {name.lower() for name in mask.servers}
+    own: set[str] = set()
+    compounds: set[str] = set()
+    for name in hidden({*sure, *short}):
+        first, *more = words_of(name) or [""]
+        if more and name in short:
+            compounds.add("".join(words_of(name)))
+        if more and name in sure and first in servers:
+            own.add(_spelled(name))
+    mcp = r"|MCP|(?i:mcp)(?= (?i:tools?|servers?))" if hidden([_MCP]) else ""
+    surely = rf"(?:{_FULL}|{_START}(?:(?i:{_one_of(sorted(own))}|{_any(sure)})(?:_\*)?{mcp}){_END})"
+    word = rf"{_START}(?:{_any(words)}|(?i:{_one_of(sorted(compounds))})){_END}"
+    shell = rf"{_START}(?i:{_any({'Bash', 'Glob', 'Grep'} & words)}){_END}"
+    others = rf"(?:{_SEPARATOR}{_quoted(f'(?:{surely}|{word})')}){{0,9}}"
+    tools = rf"{_quoted(word)}{others}"
     prose = (
-        rf"(?:{_VERB} )?{_THE}{telling}",
+        # via `Read` and `lens_grep`
+        rf"(?:{_VERB} )?{_THE}(?:{_quoted(word)}{_SEPARATOR}){{0,9}}+{_quoted(surely)}{others}(?:{_KIND})?",
+        # using Grep
         rf"{_VERB} {_THE}{tools}(?:{_KIND})?{_CODE}",
-        rf"{_THE}(?:{tools}{_KIND}|{_quoted(f'{_START}(?i:{_any(shell)}){_END}')} (?i:tools?)\b)",
+        # the Read tool, the grep tool
+        rf"{_THE}(?:{tools}{_KIND}|{_quoted(shell)} (?i:tools?)\b)",
+        # tools used: Grep and Read
         rf"\b(?i:tools?)(?: used)?(?: ?[:=-])? {tools}{_CODE}",
         *_of_conditions(mask.conditions),
         *_WORK,
     )
-    return re.compile(tell, re.ASCII), re.compile("|".join(prose), re.ASCII)
+    return re.compile(surely, re.ASCII), re.compile("|".join(prose), re.ASCII)
 
 
 def _short(tool: str) -> str:
@@ -284,10 +283,10 @@ def _short(tool: str) -> str:
 
 def _any(names: Iterable[str]) -> str:
     """A pattern for any of the names; `_` and `-` are equivalent, also escaped. Matches nothing without names."""
-    spellings = (
-        r"\\?[_-]".join(map(re.escape, re.split("[_-]", name)))
-        for name in sorted(names, key=lambda x: (-len(x), x))
-    )
+    spellings: list[str] = []
+    for name in sorted(sorted(names), key=len, reverse=True):
+        words = map(re.escape, re.split("[_-]", name))
+        spellings.append(r"\\?[_-]".join(words))
     return _one_of(spellings)
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import NamedTuple
 
 from lensbench.agents.sandbox import Sandbox, find_sandbox
 from lensbench.changes.calibration import calibrated
@@ -35,7 +36,7 @@ from lensbench.core.frozen_plan import Repositories
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import run_files
-from lensbench.core.system.files import read_json, read_typed, write_json
+from lensbench.core.system.files import T, read_json, read_typed, write_json
 from lensbench.core.system.locks import locked
 from lensbench.core.system.program import run_parser, run_program
 from lensbench.core.tasks import Task
@@ -74,7 +75,9 @@ class Tested(TestRun):
     @property
     def share(self) -> Fraction:
         """The share of the failing tests that pass now; 0 where a passing test broke."""
-        return Fraction(0 if self.broken else len(self.passing_fixed), len(self.fixed))
+        if self.broken:
+            return Fraction(0)
+        return Fraction(len(self.passing_fixed), len(self.fixed))
 
     @property
     def resolved(self) -> bool:
@@ -87,20 +90,23 @@ class Tested(TestRun):
         if self.problem:
             return self.problem
         failures = [name for name in self.fixed if name not in self.passing_fixed]
-        fixed = (
-            f"{len(self.passing_fixed)} of {len(self.fixed)} failing tests pass{_names(failures)}"
+        passing = len(self.passing_fixed)
+        kept = len(self.kept) - len(self.broken)
+        return (
+            f"{passing} of {len(self.fixed)} failing tests pass{_names(failures)}; "
+            f"{kept} of {len(self.kept)} tests still pass{_names(self.broken)}"
         )
-        kept = f"{len(self.kept) - len(self.broken)} of {len(self.kept)} tests still pass"
-        return f"{fixed}; {kept}{_names(self.broken)}"
 
     @property
     def judgement(self) -> Judgement:
         """The verdict on the test criterion."""
         if self.unstarted:
             return replace(unjudged("no_test_run", self.unstarted), version=VERSION)
-        verdict = Verdict.PARTIAL if self.share else Verdict.MISSED
+        verdict = Verdict.MISSED
         if self.resolved:
             verdict = Verdict.MET
+        elif self.share:
+            verdict = Verdict.PARTIAL
         return Judgement(verdict, reason=self.reason, share=self.share, version=VERSION)
 
 
@@ -112,80 +118,76 @@ def tested_file(folder: Path, run: RunId) -> Path:
     return RunFolder(folder).tests / f"{run.stem}.json"
 
 
-def judge_patch(
-    runs: Path,
-    task: ChangeTask,
-    tree: Path,
-    tree_sha256: str,
-    patch: bytes,
-    sandbox: Sandbox,
-    environment: Environment,
-) -> Tested:
-    """The test results for a patch. Test runs are cached in the folder `runs` by all their inputs."""
+class StoredRuns(NamedTuple):
+    """Test runs on one tree in one environment, stored in a folder by all their inputs."""
 
-    def run(content: bytes) -> TestRun:
-        parts = (
-            VERSION,
-            tests_digest(tests),
-            tree_sha256,
-            environment.key,
-            hashlib.sha256(content).hexdigest(),
-        )
-        name = hashlib.sha256("\n".join(parts).encode()).hexdigest()
-        path = runs / f"{name}.json"
-        runs.mkdir(parents=True, exist_ok=True)
-        with locked(
-            path.with_name(f".{path.stem}.lock")
-        ):  # the runs of a pair often have the same patch
-            with suppress(UserError):  # there is none, or it is damaged
-                return read_typed(path, TestRun)
-            result = run_tests(tree, content, tests, sandbox, environment)
-            if not result.unstarted:
-                write_json(path, asdict(result))
+    folder: Path
+    tree: Path
+    tree_sha256: str
+    sandbox: Sandbox
+    environment: Environment
+
+    def run(self, tests: Tests, patch: bytes) -> TestRun:
+        """The tests' results for a patch. The runs of a pair often have the same one."""
+        path = self._file("", tests, patch)
+        with _stored(path, TestRun) as result:
+            if result is None:
+                result = run_tests(self.tree, patch, tests, self.sandbox, self.environment)
+                if not result.unstarted:
+                    write_json(path, asdict(result))
             return result
 
+    def with_wrong_copies(self, tests: Tests, reference: bytes) -> Tests:
+        """The tests with their wrong copies: the task's own, or those found with the reference once for all runs."""
+        if tests.wrong_copies or not reference.strip() or not self.sandbox.program:
+            return tests
+        path = self._file("copies-", tests, reference)
+        with _stored(path, WrongCopies) as copies:
+            if copies is None:
+                copies = calibrated(self.tree, reference, tests, self.sandbox, self.environment)
+                write_json(path, copies.model_dump(mode="json"))
+        return tests.model_copy(update={"wrong_copies": copies})
+
+    def _file(self, kind: str, tests: Tests, patch: bytes) -> Path:
+        digest = hashlib.sha256(patch).hexdigest()
+        inputs = (VERSION, tests_digest(tests), self.tree_sha256, self.environment.key, digest)
+        name = hashlib.sha256("\n".join(inputs).encode()).hexdigest()
+        return self.folder / f"{kind}{name}.json"
+
+
+@contextmanager
+def _stored(path: Path, kind: type[T]) -> Iterator[T | None]:
+    """What the file at `path` has, with its lock held for the block; None when there is none, or it is damaged."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with locked(path.with_name(f".{path.stem}.lock")):
+        stored = None
+        with suppress(UserError):
+            stored = read_typed(path, kind)
+        yield stored
+
+
+def judge_patch(runs: StoredRuns, task: ChangeTask, patch: bytes) -> Tested:
+    """The test results for a patch."""
     reference = content_bytes(task.reference)
-    tests = _with_wrong_copies(runs, task.tests, tree, tree_sha256, reference, sandbox, environment)
-    result = run(patch)
-    names = task.tests.pass_to_pass
-    if names == "all":
-        before, after = (
-            (run(b""), run(reference)) if task.tests.report != EXIT else (TestRun(), TestRun())
-        )
-        names = tuple(sorted((before.passing & after.passing) - {*task.tests.fail_to_pass}))
-        result = replace(result, unstarted=result.unstarted or before.unstarted or after.unstarted)
+    tests = runs.with_wrong_copies(task.tests, reference)
+    result = runs.run(tests, patch)
+    fixed = task.tests.fail_to_pass
+    kept: Iterable[str] = ()
+    if task.tests.pass_to_pass != "all":
+        kept = task.tests.pass_to_pass
+    elif task.tests.report != EXIT:
+        before = runs.run(tests, b"")
+        after = runs.run(tests, reference)
+        kept = sorted((before.passing & after.passing) - {*fixed})
+        unstarted = result.unstarted or before.unstarted or after.unstarted
+        result = replace(result, unstarted=unstarted)
     return Tested(
         **{**vars(result), "results": {}},
         reference=size_of(reference),
         suspicions=suspicions(patch),
-        fixed={name: result.results.get(name, "") for name in task.tests.fail_to_pass},
-        kept={name: result.results.get(name, "") for name in names},
+        fixed={name: result.results.get(name, "") for name in fixed},
+        kept={name: result.results.get(name, "") for name in kept},
     )
-
-
-def _with_wrong_copies(
-    runs: Path,
-    tests: Tests,
-    tree: Path,
-    tree_sha256: str,
-    reference: bytes,
-    sandbox: Sandbox,
-    environment: Environment,
-) -> Tests:
-    """The tests with their wrong copies: the task's own, or those found with the reference once for all runs."""
-    if tests.wrong_copies or not reference.strip() or not sandbox.program:
-        return tests
-    digest = hashlib.sha256(reference).hexdigest()
-    parts = (VERSION, tests_digest(tests), tree_sha256, environment.key, digest)
-    path = runs / f"copies-{hashlib.sha256(chr(10).join(parts).encode()).hexdigest()}.json"
-    runs.mkdir(parents=True, exist_ok=True)
-    with locked(path.with_name(f".{path.stem}.lock")):
-        try:
-            found = read_typed(path, WrongCopies)
-        except UserError:  # there is none, or it is damaged
-            found = calibrated(tree, reference, tests, sandbox, environment)
-            write_json(path, found.model_dump(mode="json"))
-    return tests.model_copy(update={"wrong_copies": found})
 
 
 def judge_changes(
@@ -201,22 +203,20 @@ def judge_changes(
 
 def judge_run(folder: Path, run: RunId) -> str:
     """Judges the patch of a run and writes tests/<run>.json; returns the outcome as a sentence."""
-    plan, repositories = (
-        read_plan(folder),
-        read_json(RunFolder(folder).repositories, Repositories, needed=True),
-    )
+    place = RunFolder(folder)
+    plan = read_plan(folder)
+    repositories = read_json(place.repositories, Repositories, needed=True)
     repository = repositories[plan["tasks"][run.task]["repository"] or ""]
-    environment = read_environment(read_json(RunFolder(folder).environments, needed=True)[run.task])
-    content = run_files(folder, run).patch.read_bytes()
-    results = judge_patch(
-        RunFolder(folder).judging_tests,
-        read_task(folder, run.task),
+    environments = read_json(place.environments, needed=True)
+    runs = StoredRuns(
+        place.judging_tests,
         Path(repository["tree"]),
         repository["tree_sha256"],
-        content,
         find_sandbox(plan.get("sandbox")),
-        environment,
+        read_environment(environments[run.task]),
     )
+    patch = run_files(folder, run).patch.read_bytes()
+    results = judge_patch(runs, read_task(folder, run.task), patch)
     write_json(tested_file(folder, run), asdict(results))
     return results.unstarted or results.reason
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from statistics import mean
 from typing import NamedTuple
 
 from lensbench.core.conditions import CLOSED_BOOK
-from lensbench.core.numbers import COMPLETE, mean, percent
+from lensbench.core.numbers import COMPLETE, percent
 from lensbench.core.records import RunId
 from lensbench.core.rows import DecisionRow
 from lensbench.core.tables import grouped
@@ -44,14 +45,13 @@ def check_criteria(
     """The problems of each criterion, from its decisions in the compared `conditions`."""
     compared = (row for row in decisions if row["condition"] in conditions)
     by_criterion = grouped(compared, lambda row: (row["task"], int(row["criterion"])))
-    return [
-        Finding(name, number, kind, sentence)
-        for name, task in tasks.items()
-        for number, criterion in enumerate(task.criteria, 1)
-        for kind, sentence in _wrong_with(
-            task, criterion, by_criterion.get((name, number), []), conditions
-        )
-    ]
+    findings = []
+    for name, task in tasks.items():
+        for number, criterion in enumerate(task.criteria, 1):
+            rows = by_criterion.get((name, number), [])
+            for kind, sentence in _wrong_with(task, criterion, rows, conditions):
+                findings.append(Finding(name, number, kind, sentence))
+    return findings
 
 
 def _wrong_with(
@@ -77,13 +77,12 @@ def _wrong_with(
             f"The judges differ on {apart} of {len(rows)} answers. "
             "Say in the criterion what Met, Partial and Missed ask for, or let a person decide.",
         )
-    if gap_count := len(rows) - len(judged):
-        remedy = (
-            "Look for the judges' failures in verdicts.csv, and start again, or let a person decide."
-            if criterion.mechanical
-            else "It has no patterns: write some, or add a judge that can read it."
-        )
-        yield "unjudged", f"{gap_count} of {len(rows)} answers have no verdict. {remedy}"
+    gaps = len(rows) - len(judged)
+    remedy = "It has no patterns: write some, or add a judge that can read it."
+    if criterion.mechanical:
+        remedy = "Look for the judges' failures in verdicts.csv, and start again, or let a person decide."
+    if gaps:
+        yield "unjudged", f"{gaps} of {len(rows)} answers have no verdict. {remedy}"
 
 
 _UNINFORMATIVE = {
@@ -115,18 +114,17 @@ def check_tasks(scores: Mapping[RunId, Fraction], conditions: Sequence[str]) -> 
     above 0 and within 10 points of the best of `conditions`."""
     findings = []
     for task, runs in grouped(scores, lambda run: run.task).items():
-        points = {
-            name: mean([scores[run] for run in own])
-            for name, own in grouped(runs, lambda run: run.condition).items()
-        }
-        closed_book = points.get(CLOSED_BOOK)
-        best = max(
-            (value for name in conditions if (value := points.get(name)) is not None), default=None
-        )
-        if closed_book and (
-            closed_book >= COMPLETE or (best is not None and closed_book >= best - NEAR)
-        ):
-            against = "" if best is None else f", and {percent(best)} with it in the best condition"
+        points = {}
+        for condition, own in grouped(runs, lambda run: run.condition).items():
+            points[condition] = mean([scores[run] for run in own])
+        closed_book = points.get(CLOSED_BOOK, Fraction(0))
+        best = max((points[name] for name in conditions if name in points), default=None)
+        needed = COMPLETE
+        against = ""
+        if best is not None:
+            needed = min(needed, best - NEAR)
+            against = f", and {percent(best)} with it in the best condition"
+        if closed_book and closed_book >= needed:
             sentence = (
                 f"Answered without the repository: {percent(closed_book)} closed book{against}. It asks what the model "
                 "knows already; ask for something that only this repository says."

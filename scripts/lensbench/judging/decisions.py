@@ -38,26 +38,36 @@ def is_person(judge: str) -> bool:
 
 def decide(run: RunId, criterion: int, votes: Mapping[str, VerdictRow]) -> DecisionRow:
     """The decision on one criterion of one run, from its rows of verdicts.csv by judge."""
-    verdicts = {
-        judge: Verdict(votes[judge]["verdict"])
-        for judge in sorted(votes)
-        if votes[judge]["failure"] not in NOT_ASKED
-    }
-    of_judges = [verdict for judge, verdict in verdicts.items() if not is_person(judge)]
-    persons = _given(verdict for judge, verdict in verdicts.items() if is_person(judge))
-    judges = _given(of_judges)
-    by_judges = majority(judges) if 2 * len(judges) > len(of_judges) else Verdict.UNJUDGED
-    verdict = majority(persons) if persons else by_judges
-    decided_by = HUMAN if persons else "single" if len(of_judges) == 1 else "majority"
+    cast: list[str] = []
+    persons: list[Verdict] = []
+    judges: list[Verdict] = []
+    for judge in sorted(votes):
+        if votes[judge]["failure"] not in NOT_ASKED:
+            verdict = Verdict(votes[judge]["verdict"])
+            cast.append(f"{judge}={verdict}")
+            voters = persons if is_person(judge) else judges
+            voters.append(verdict)
+    by_persons = _given(persons)
+    by_judges = _given(judges)
+    judges_verdict = Verdict.UNJUDGED
+    if 2 * len(by_judges) > len(judges):
+        judges_verdict = majority(by_judges)
+    verdict = majority(by_persons) if by_persons else judges_verdict
+    if verdict is Verdict.UNJUDGED:
+        decided_by = ""
+    elif by_persons:
+        decided_by = HUMAN
+    else:
+        decided_by = "single" if len(judges) == 1 else "majority"
     return {
         **row_of_run(run),
         "criterion": str(criterion),
         "verdict": verdict,
         "points": _points(verdict, votes),
-        "decided_by": "" if verdict is Verdict.UNJUDGED else decided_by,
-        "votes": joined(f"{judge}={vote}" for judge, vote in verdicts.items()),
-        "disagreement": yes_no(len(set(persons)) > 1 or len(set(judges)) > 1),
-        "judges_verdict": by_judges,
+        "decided_by": decided_by,
+        "votes": joined(cast),
+        "disagreement": yes_no(len(set(by_persons)) > 1 or len(set(by_judges)) > 1),
+        "judges_verdict": judges_verdict,
     }
 
 
@@ -75,21 +85,24 @@ def _given(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 def majority(verdicts: Sequence[Verdict]) -> Verdict:
     """The most frequent verdict, the stricter one of a tie; Unjudged when there is none."""
-    counts = Counter(verdicts)
-    return min(
-        counts, key=lambda verdict: (-counts[verdict], POINTS[verdict]), default=Verdict.UNJUDGED
-    )
+    strictest_first = sorted(verdicts, key=lambda verdict: POINTS[verdict])
+    counts = Counter(strictest_first).most_common(1)
+    return counts[0][0] if counts else Verdict.UNJUDGED
 
 
 def rest_on_drafts(votes: Mapping[str, VerdictRow]) -> bool:
     """True when a draft pattern voted on a criterion that no person has judged."""
-    given = {judge: row for judge, row in votes.items() if row["verdict"] != Verdict.UNJUDGED}
-    if any(map(is_person, given)):
-        return False
-    return any(row["version"].endswith(DRAFTED) for row in given.values())
+    has_draft = False
+    for judge, row in votes.items():
+        if row["verdict"] == Verdict.UNJUDGED:
+            continue
+        if is_person(judge):
+            return False
+        has_draft = has_draft or row["version"].endswith(DRAFTED)
+    return has_draft
 
 
-def undecided(row: DecisionRow) -> DecisionRow:
+def _undecided(row: DecisionRow) -> DecisionRow:
     """The row without what counts; the votes stay, as in verdicts.csv."""
     return {**row, "verdict": Verdict.UNJUDGED, "points": "", "decided_by": ""}
 
@@ -100,23 +113,22 @@ Votes = dict[Key, dict[str, VerdictRow]]
 
 def collect(plan: Plan, validity: Iterable[ValidityRow], rows: Iterable[VerdictRow]) -> Votes:
     """All criteria of all valid runs, in the plan's order, with the rows of their judges by name."""
-    place = {task: number for number, task in enumerate(plan["order"])}
     runs = [run_of_row(row) for row in validity if row["status"] == RunStatus.VALID]
-    runs.sort(key=lambda run: (place[run.task], run.trial))
-    votes: Votes = {
-        (run, number): {}
-        for run in runs
-        for number in range(1, plan["tasks"][run.task]["criteria"] + 1)
-    }
+    runs.sort(key=lambda run: (plan["order"].index(run.task), run.trial))
+    votes: Votes = {}
+    for run in runs:
+        for number in range(1, plan["tasks"][run.task]["criteria"] + 1):
+            votes[run, number] = {}
     for row in rows:
         # verdicts may refer to answers that were discarded since, or to removed criteria
-        if (key := key_of(row)) in votes:
+        key = key_of(row)
+        if key in votes:
             votes[key][row["judge"]] = row
     return votes
 
 
 VERDICT_COLUMNS = columns(VerdictRow)
-ESCALATION_COLUMNS = ("task", "trial", "condition", "criterion", "votes")
+_ESCALATION_COLUMNS = ("task", "trial", "condition", "criterion", "votes")
 
 
 def judges_of(folder: Path, plan: Plan) -> list[str]:
@@ -132,23 +144,27 @@ def judges_of(folder: Path, plan: Plan) -> list[str]:
 
 def decide_all(folder: Path) -> None:
     """Reads verdicts/*.csv; writes verdicts.csv, decisions.csv and escalations.csv."""
+    place = RunFolder(folder)
     plan = read_plan(folder)
-    verdicts = [
-        row
-        for judge in judges_of(folder, plan)
-        for row in read_table(RunFolder(folder).judge_verdicts / f"{judge}.csv", VerdictRow)
-    ]
-    votes = collect(plan, read_table(RunFolder(folder).validity, ValidityRow), verdicts)
-    decisions = [decide(run, number, by_judge) for (run, number), by_judge in votes.items()]
-    if any(map(rest_on_drafts, votes.values())):
-        decisions = [undecided(row) for row in decisions]
-    escalations = [
-        row for row in decisions if row["disagreement"] == "yes" and row["decided_by"] != HUMAN
-    ]
-    rows = [by_judge[judge] for by_judge in votes.values() for judge in sorted(by_judge)]
-    write_table(RunFolder(folder).verdicts, VERDICT_COLUMNS, rows)
-    write_table(RunFolder(folder).decisions, columns(DecisionRow), decisions)
-    write_table(RunFolder(folder).escalations, ESCALATION_COLUMNS, escalations)
+    verdicts: list[VerdictRow] = []
+    for judge in judges_of(folder, plan):
+        verdicts += read_table(place.judge_verdicts / f"{judge}.csv", VerdictRow)
+    votes = collect(plan, read_table(place.validity, ValidityRow), verdicts)
+    has_drafts = any(map(rest_on_drafts, votes.values()))
+    rows: list[VerdictRow] = []
+    decisions: list[DecisionRow] = []
+    escalations: list[DecisionRow] = []
+    for (run, number), by_judge in votes.items():
+        rows += [by_judge[judge] for judge in sorted(by_judge)]
+        decision = decide(run, number, by_judge)
+        if has_drafts:
+            decision = _undecided(decision)
+        decisions.append(decision)
+        if decision["disagreement"] == "yes" and decision["decided_by"] != HUMAN:
+            escalations.append(decision)
+    write_table(place.verdicts, VERDICT_COLUMNS, rows)
+    write_table(place.decisions, columns(DecisionRow), decisions)
+    write_table(place.escalations, _ESCALATION_COLUMNS, escalations)
 
 
 if __name__ == "__main__":

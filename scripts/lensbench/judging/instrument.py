@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from lensbench.core.conditions import decided_comparisons, of_condition, treatments
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import exact
+from lensbench.core.records import RunId
 from lensbench.core.rows import DecisionRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import plain, write_json
@@ -19,8 +21,13 @@ from lensbench.core.tables import grouped, read_table, run_of_row
 from lensbench.judging.criteria_checks import check_criteria, check_tasks
 from lensbench.judging.decisions import Key, is_person, key_of
 from lensbench.judging.judges import DRAFTED, NOT_ASKED, POINTS, Verdict
-from lensbench.judging.shown_answers import Group, read_shown_answers, read_tasks, sampled_pairs
-from lensbench.judging.trust import Bias, InstrumentFile, JudgeSummary, bias
+from lensbench.judging.shown_answers import (
+    ShownAnswer,
+    read_shown_answers,
+    read_tasks,
+    sampled_pairs,
+)
+from lensbench.judging.trust import Bias, InstrumentFile, JudgeSummary, UnjudgedCount, bias
 from lensbench.judging.trust.agreement import Verdicts, agreement
 from lensbench.judging.trust.belief import believe
 from lensbench.judging.trust.blinding_check import BlindedAnswer, guess_conditions
@@ -29,73 +36,61 @@ from lensbench.plan.frozen import read_plan
 
 def measure_instrument(folder: Path) -> None:
     """Reads the verdicts, the decisions and the blinded answers, and writes instrument.json."""
-    place, plan, tasks = RunFolder(folder), read_plan(folder), read_tasks(folder)
-    rows, decisions = (
-        read_table(place.verdicts, VerdictRow),
-        read_table(place.decisions, DecisionRow),
-    )
+    place = RunFolder(folder)
+    plan = read_plan(folder)
+    tasks = read_tasks(folder)
+    shown = read_shown_answers(folder, plan, tasks)
+    rows = read_table(place.verdicts, VerdictRow)
+    decisions = read_table(place.decisions, DecisionRow)
     conditions = [plan["baseline"], *treatments(plan)]
-    verdicts: dict[Key, dict[str, Verdict]] = {}
-    drafts: set[Key] = set()
-    for row in rows:
-        if row["verdict"] != Verdict.UNJUDGED:
-            verdicts.setdefault(key_of(row), {})[row["judge"]] = Verdict(row["verdict"])
-            if row["version"].endswith(DRAFTED) and row["condition"] in conditions:
-                drafts.add(key_of(row))
+    compared = [row for row in rows if row["condition"] in conditions]
+    verdicts = _verdicts(compared)
+    drafts = {
+        key_of(row)
+        for row in compared
+        if row["verdict"] != Verdict.UNJUDGED and row["version"].endswith(DRAFTED)
+    }
     final = _decided(decisions, "verdict")
     points = _points(decisions, final)
-    scores = bias.run_scores(points, _criteria_of(plan))
-    shown = read_shown_answers(folder, plan, tasks)
-    pairs = {(answer.run.task, answer.run.trial) for answer in shown if answer.pair_complete}
+    scores = bias.run_scores(points, plan["tasks"])
     agreements = agreement(verdicts, conditions, plan["seed"])
-    biases = _bias(plan, verdicts, decisions, pairs) if final else None
-    answers = [
-        BlindedAnswer(
-            answer.run.task,
-            answer.run.condition,
-            answer.text,
-            answer.blinded.original,
-            scores[answer.run],
-        )
-        for answer in shown
-        if answer.run in scores and answer.run.condition in conditions
-    ]
+    biases = _bias(plan, verdicts, decisions, shown) if final else None
+    corrections = biases["correction"] if biases else {}
+    answers = _scored_answers(shown, scores, conditions)
     blinding = guess_conditions(answers, plan["baseline"], plan["seed"])
+    belief = believe(
+        verdicts,
+        drafts,
+        {key: verdict for key, verdict in final.items() if key[0].condition in conditions},
+        points,
+        agreements["all"],
+        treatments(plan),
+        blinding,
+        plan["seed"],
+        [name for name, delta in corrections.items() if delta.value is not None],
+    )
+    by_judge = grouped(rows, lambda row: row["judge"])
     data: InstrumentFile = {
-        "judges": {
-            name: _summary(own) for name, own in grouped(rows, lambda row: row["judge"]).items()
-        },
+        "judges": {name: _summary(own) for name, own in by_judge.items()},
         "agreement": agreements,
         "bias": biases,
         "criteria": [
             *check_criteria(tasks, decisions, conditions),
             *check_tasks(scores, conditions),
         ],
-        "unjudged": {
-            name: {
-                "criteria": sum(row["verdict"] == Verdict.UNJUDGED for row in own),
-                "of": len(own),
-            }
-            for name, own in grouped(decisions, lambda row: row["condition"]).items()
-        },
+        "unjudged": _unjudged(decisions),
         "blinding": {"classifier": blinding},
-        "belief": believe(
-            {key: votes for key, votes in verdicts.items() if key[0].condition in conditions},
-            drafts,
-            {key: verdict for key, verdict in final.items() if key[0].condition in conditions},
-            {key: value for key, value in points.items() if key[0].condition in conditions},
-            agreements["all"],
-            treatments(plan),
-            blinding,
-            plan["seed"],
-            [
-                name
-                for name, delta in (biases["correction"] if biases else {}).items()
-                if delta.value is not None
-            ],
-        ),
+        "belief": belief,
     }
     write_json(place.instrument, plain(data))
+
+
+def _verdicts(rows: Iterable[VerdictRow]) -> Verdicts:
+    verdicts: dict[Key, dict[str, Verdict]] = defaultdict(dict)
+    for row in rows:
+        if row["verdict"] != Verdict.UNJUDGED:
+            verdicts[key_of(row)][row["judge"]] = Verdict(row["verdict"])
+    return verdicts
 
 
 def _decided(
@@ -107,78 +102,106 @@ def _decided(
 
 def _points(rows: Iterable[DecisionRow], verdicts: bias.Decided) -> dict[Key, Fraction]:
     """The points of verdicts: the decided ones where they are the decision, as by tests, else those of the verdict."""
-    decided = {key_of(row): row for row in rows}
     points = {key: POINTS[verdict] for key, verdict in verdicts.items()}
-    for key, verdict in verdicts.items():
-        own = exact(decided[key]["points"])
-        if decided[key]["verdict"] == verdict and own is not None:
-            points[key] = own
+    for row in rows:
+        key = key_of(row)
+        decided = exact(row["points"])
+        if decided is not None and verdicts.get(key) == row["verdict"]:
+            points[key] = decided
     return points
 
 
-def _criteria_of(plan: Plan) -> dict[str, int]:
-    return {name: task["criteria"] for name, task in plan["tasks"].items()}
+def _scored_answers(
+    shown: Iterable[ShownAnswer], scores: Mapping[RunId, Fraction], conditions: Collection[str]
+) -> Iterator[BlindedAnswer]:
+    for answer in shown:
+        run = answer.run
+        if run in scores and run.condition in conditions:
+            original = answer.blinded.original
+            yield BlindedAnswer(run.task, run.condition, answer.text, original, scores[run])
+
+
+def _unjudged(decisions: Iterable[DecisionRow]) -> dict[str, UnjudgedCount]:
+    counts: dict[str, UnjudgedCount] = {}
+    for row in decisions:
+        count = counts.setdefault(row["condition"], {"criteria": 0, "of": 0})
+        count["of"] += 1
+        count["criteria"] += row["verdict"] == Verdict.UNJUDGED
+    return counts
 
 
 def _summary(rows: Sequence[VerdictRow]) -> JudgeSummary:
-    costs = [cost for row in rows if (cost := exact(row["cost_usd"])) is not None]
-    failures = [row for row in rows if row["failure"] and row["failure"] not in NOT_ASKED]
+    costs: list[Fraction] = []
+    failures: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        cost = exact(row["cost_usd"])
+        if cost is not None:
+            costs.append(cost)
+        if row["failure"] and row["failure"] not in NOT_ASKED:
+            failures[row["failure"]][row["condition"]] += 1
     return {
         "models": sorted({row["model"] for row in rows} - {""}),
-        "verdicts": dict(Counter(row["verdict"] for row in rows)),
+        "verdicts": Counter(row["verdict"] for row in rows),
         "answers": len({run_of_row(row) for row in rows}),
         "voided": len({run_of_row(row) for row in rows if row["failure"] == "canary"}),
-        "failures": {
-            name: Counter(row["condition"] for row in own)
-            for name, own in grouped(failures, lambda row: row["failure"]).items()
-        },
+        "failures": failures,
         "cost_usd": sum(costs, Fraction(0)) if costs else None,
         "cost_is_guess": any(row["cost_estimated"] for row in rows),
     }
 
 
 def _bias(
-    plan: Plan, verdicts: Verdicts, decisions: Sequence[DecisionRow], pairs: Collection[Group]
+    plan: Plan,
+    verdicts: Verdicts,
+    decisions: Sequence[DecisionRow],
+    answers: Iterable[ShownAnswer],
 ) -> Bias | None:
-    """The bias of the judges; None without verdicts by people. From `pairs`, the complete ones, the sample is drawn."""
+    """The bias of the judges; None without verdicts by people."""
     persons = bias.persons_verdicts(verdicts)
     if not persons:
         return None
-    sides, criteria = decided_comparisons(plan), _criteria_of(plan)
-    conditions, baseline = plan["conditions"], plan["baseline"]
-    whose = {name: of_condition(conditions, baseline, name) for name in conditions}
-    names = sorted(
-        {judge for votes in verdicts.values() for judge in votes if not is_person(judge)}
-    )
+    by_judge: dict[str, dict[Key, Verdict]] = defaultdict(dict)
+    for key, votes in verdicts.items():
+        for judge, verdict in votes.items():
+            by_judge[judge][key] = verdict
     together = _decided(decisions, "judges_verdict")
-    # people may have judged more, such as disputed criteria, but only the random sample represents all pairs
+    conditions = plan["conditions"]
+    errors_of = partial(
+        bias.judge_bias,
+        persons=persons,
+        comparisons=decided_comparisons(plan),
+        whose={name: of_condition(conditions, plan["baseline"], name) for name in conditions},
+    )
+    judges = sorted(judge for judge in by_judge if not is_person(judge))
+    return {
+        "judges": {judge: errors_of(judge, by_judge[judge]) for judge in judges},
+        "together": errors_of("the judges' decision", together),
+        "correction": _correction(plan, decisions, together, persons, answers),
+    }
+
+
+def _correction(
+    plan: Plan,
+    decisions: Sequence[DecisionRow],
+    together: bias.Decided,
+    persons: bias.Decided,
+    answers: Iterable[ShownAnswer],
+) -> dict[str, bias.Mean]:
+    """The corrected delta of each comparison. People may have judged more, such as disputed criteria, but only the
+    random sample of the complete pairs represents all of them."""
+    pairs = {(answer.run.task, answer.run.trial) for answer in answers if answer.pair_complete}
     sample = sampled_pairs(plan, pairs)
     of_sample = {
         key: verdict for key, verdict in persons.items() if (key[0].task, key[0].trial) in sample
     }
-    by_judges, by_persons = (
-        bias.run_scores(_points(decisions, together), criteria),
-        bias.run_scores(_points(decisions, of_sample), criteria),
-    )
-    return {
-        "judges": {
-            name: bias.judge_bias(
-                name,
-                {key: own[name] for key, own in verdicts.items() if name in own},
-                persons,
-                sides,
-                whose,
-            )
-            for name in names
-        },
-        "together": bias.judge_bias("the judges' decision", together, persons, sides, whose),
-        "correction": {
-            name: bias.corrected_delta(
-                bias.pair_deltas(by_judges, *two), bias.pair_deltas(by_persons, *two)
-            )
-            for name, two in sides.items()
-        },
-    }
+    by_judges = bias.run_scores(_points(decisions, together), plan["tasks"])
+    by_persons = bias.run_scores(_points(decisions, of_sample), plan["tasks"])
+    deltas = {}
+    for name, sides in decided_comparisons(plan).items():
+        of_judges = bias.pair_deltas(by_judges, *sides)
+        of_persons = bias.pair_deltas(by_persons, *sides)
+        deltas[name] = bias.corrected_delta(of_judges, of_persons)
+    return deltas
 
 
 if __name__ == "__main__":

@@ -58,9 +58,9 @@ class JudgeAgent:
     @property
     def identity(self) -> str:
         """The settings that identify the judge: agent and model, but not time limits and retries."""
-        settings = {
-            key: value for key, value in self.judge["agent"].items() if key not in _UNIMPORTANT
-        }
+        settings = dict(self.judge["agent"])
+        for name in settings.keys() & _UNIMPORTANT:
+            del settings[name]
         return json.dumps(settings, sort_keys=True)
 
     def check_budget(self) -> None:
@@ -92,18 +92,22 @@ class JudgeAgent:
         is_refusal = resets_at is not None or meaning_of(output.outcome) == Action.PAUSE
         if is_refusal or not reason:
             record_response(service, is_refusal, start, resets_at)
-        return (output, reason, redact(detail)) if resets_at is None else self.ask(prompt)
+        if resets_at is not None:
+            return self.ask(prompt)
+        return output, reason, redact(detail)
 
     def _check_service(self, outcome: Outcome) -> None:
-        name, version = self.judge["name"], self.settings["version"]
+        name = self.judge["name"]
+        version = self.settings["version"]
+        found = outcome.agent_version
         # Unlike for a run, 400 may be caused by one long answer: each request is the first.
         if meaning_of(outcome) == Action.STOP or outcome.error_status == 404:
             raise UserError(
                 f"judge {name!r} was refused ({outcome.error}); fix that, then start again"
             )
-        if version and outcome.agent_version and outcome.agent_version != version:
+        if version and found and found != version:
             raise UserError(
-                f"judge {name!r} is version {outcome.agent_version}, but its agent.version is {version}"
+                f"judge {name!r} is version {found}, but its agent.version is {version}"
             )
 
 

@@ -53,66 +53,58 @@ def questions(
 ) -> list[SheetPart]:
     """The content of the sheet in the order of the answers: the sample, and the `disputes` (task, trial, number). These
     are asked for both answers of the pair, so that the reader cannot see which one is disputed."""
-    groups = grouped(
-        (one for one in answers if one.pair_complete),
-        lambda answer: (answer.run.task, answer.run.trial),
-    )
+    complete = (answer for answer in answers if answer.pair_complete)
+    groups = grouped(complete, lambda answer: (answer.run.task, answer.run.trial))
     sample = sampled_pairs(plan, groups)
     parts = []
     for group, pair in groups.items():
-        criteria = answer_criteria(tasks[group[0]])
-        texts = tuple(
-            (number, criterion.text)
-            for number, criterion in criteria
-            if group in sample or (*group, number) in disputes
-        )
+        task = tasks[group[0]]
+        texts: list[tuple[int, str]] = []
+        for number, criterion in answer_criteria(task):
+            if group in sample or (*group, number) in disputes:
+                texts.append((number, criterion.text))
         if texts:
-            parts.append(SheetPart(tasks[group[0]].prompt, tuple(pair), texts))
+            parts.append(SheetPart(task.prompt, tuple(pair), tuple(texts)))
     return parts
 
 
 def read_disputed(folder: Path) -> set[tuple[str, int, int]]:
     """The criteria (task, trial, number) on which judges disagree or have no verdict."""
     path = RunFolder(folder).decisions
-    rows = read_table(path, DecisionRow) if path.exists() else []
-    return {
-        (row["task"], int(row["trial"]), int(row["criterion"]))
-        for row in rows
-        if row["disagreement"] == "yes" or row["judges_verdict"] == Verdict.UNJUDGED
-    }
+    disputes: set[tuple[str, int, int]] = set()
+    for row in read_table(path, DecisionRow) if path.exists() else ():
+        if row["disagreement"] == "yes" or row["judges_verdict"] == Verdict.UNJUDGED:
+            disputes.add((row["task"], int(row["trial"]), int(row["criterion"])))
+    return disputes
 
 
 def sheet_id(parts: Sequence[SheetPart]) -> str:
     """An id of the sheet's content and order: 64 hex digits."""
-    content = [
-        [part.prompt, part.criteria, [(answer.id, answer.text) for answer in part.answers]]
-        for part in parts
-    ]
+    content: list[object] = []
+    for part in parts:
+        answers = [(answer.id, answer.text) for answer in part.answers]
+        content.append([part.prompt, part.criteria, answers])
     return sha256(json.dumps(content).encode())
 
 
 def render_sheet(parts: Sequence[SheetPart]) -> str:
     """The page. Its content security policy allows only its own script and style, by their hashes."""
-    style, script = (
-        (TEMPLATES / f"judge_sheet.{kind}").read_text(encoding="utf-8") for kind in ("css", "js")
-    )
-    answers = [
-        {"answer": answer.id, "text": answer.text} for part in parts for answer in part.answers
-    ]
-    data = {"sheet": sheet_id(parts), "maxEvidence": MAX_EVIDENCE, "answers": answers}
-    environment = template_environment(html=True)
-    return environment.get_template("judge_sheet.html.j2").render(
+    style = (TEMPLATES / "judge_sheet.css").read_text(encoding="utf-8")
+    script = (TEMPLATES / "judge_sheet.js").read_text(encoding="utf-8")
+    sheet = sheet_id(parts)
+    answers = [answer for part in parts for answer in part.answers]
+    texts = [{"answer": answer.id, "text": answer.text} for answer in answers]
+    template = template_environment(html=True).get_template("judge_sheet.html.j2")
+    return template.render(
         questions=parts,
-        sheet=data["sheet"],
-        data=embedded(data),
+        sheet=sheet,
+        data=embedded({"sheet": sheet, "maxEvidence": MAX_EVIDENCE, "answers": texts}),
         style=Markup(style),
         script=Markup(script),
         style_hash=csp_hash(f"\n{style}\n"),
         script_hash=csp_hash(script),
         mark=MARK,
-        html={
-            answer.id: Markup(placed_html(answer.text)) for part in parts for answer in part.answers
-        },
+        html={answer.id: Markup(placed_html(answer.text)) for answer in answers},
     )
 
 

@@ -20,25 +20,30 @@ large model."""
 def check_readers(config: Config, tasks: Sequence[Task]) -> str:
     """A sentence on who judges the criteria without patterns, if there are any, and at which price. Raises UserError
     when nobody does, because the runs would be paid for nothing."""
-    criteria = [[criterion for _, criterion in answer_criteria(task)] for task in tasks]
-    without_patterns = sum(not criterion.mechanical for own in criteria for criterion in own)
+    total = 0
+    without_patterns = 0
+    asked = 0
+    for task in tasks:
+        criteria = answer_criteria(task)
+        total += len(criteria)
+        without_patterns += sum(not criterion.mechanical for _, criterion in criteria)
+        if criteria:
+            asked += len(criteria) + canaries.COUNT
     if not without_patterns:
         return ""
-    answers = len(config.conditions) * config.trials
-    requests = answers * sum(len(own) + canaries.COUNT for own in criteria if own)
+    requests = len(config.conditions) * config.trials * asked
     low, high = (requests * usd for usd in REQUEST_USD)
     price = f"about {requests} requests, {low:.2g} to {high:.2g} US dollars (a guess)"
-    bare = f"{without_patterns} of {sum(map(len, criteria))} criteria have no patterns"
+    bare = f"{without_patterns} of {total} criteria have no patterns"
     readers = [name for name in judge_names(config.judges) if name != MECHANICAL]
+    if set(readers) == {HUMAN}:
+        return f"{bare}; read by {HUMAN}, on the judge sheet (docs/human-judging.md)"
     if readers:
-        cost = (
-            f": {price} each"
-            if set(readers) != {HUMAN}
-            else ", on the judge sheet (docs/human-judging.md)"
-        )
-        return f"{bare}; read by {', '.join(readers)}{cost}"
-    kind = config.agent.kind if config.agent.kind in programs() else "..."
-    model = config.agent.model if kind != "..." and config.agent.model else "..."
+        return f"{bare}; read by {', '.join(readers)}: {price} each"
+    kind = model = "..."
+    if config.agent.kind in programs():
+        kind = config.agent.kind
+        model = config.agent.model or model
     nobody = (
         f"{bare}, and no judge can read them: add {{agent: {{kind: {kind}, model: {model}}}}} to judges ({price}), "
         "or add human (the judge sheet), or write patterns (`lensbench draft` proposes them)"

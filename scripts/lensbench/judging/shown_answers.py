@@ -6,8 +6,9 @@ Every judge, including people, sees the same text (protocol, section 4).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 from lensbench.core.conditions import treatments
@@ -67,10 +68,10 @@ def read_tasks(folder: Path) -> dict[str, Task]:
 def read_shown_answers(folder: Path, plan: Plan, tasks: Mapping[str, Task]) -> list[ShownAnswer]:
     """The blinded answers of all valid runs, in a random order fixed by the seed."""
     runs = _counting(folder, tasks)
-    records = {
-        run: from_json(run_files(folder, run).record.read_text(encoding="utf-8")) for run in runs
-    }
-    tools = sorted({*PreflightFindings.read(folder).listing, *_offered(records.values())})
+    tools = {*PreflightFindings.read(folder).listing}
+    for run in runs:
+        record = from_json(run_files(folder, run).record.read_text(encoding="utf-8"))
+        tools.update(_offered(record))
     masks = {name: hidden_names(plan, tools, tasks[name]) for name in {run.task for run in runs}}
     return _shown(folder, plan, runs, lambda run, answer: blind(answer, masks[run.task]))
 
@@ -82,37 +83,34 @@ def read_named_answers(folder: Path, plan: Plan, tasks: Mapping[str, Task]) -> l
 
 def _counting(folder: Path, tasks: Mapping[str, Task]) -> list[RunId]:
     rows = read_table(RunFolder(folder).validity, ValidityRow)
-    return [
-        run
-        for row in rows
-        if row["status"] == RunStatus.VALID and (run := run_of_row(row)).task in tasks
-    ]
+    valid = (run_of_row(row) for row in rows if row["status"] == RunStatus.VALID)
+    return [run for run in valid if run.task in tasks]
 
 
 def _shown(
     folder: Path, plan: Plan, runs: Sequence[RunId], show: Callable[[RunId, str], Blinded]
 ) -> list[ShownAnswer]:
-    counting, by_name = set(runs), dict[str, ShownAnswer]()
-    partners = {name: [plan["baseline"]] for name in plan["conditions"]} | {
-        plan["baseline"]: treatments(plan)
-    }
+    counting = set(runs)
+    baseline = plan["baseline"]
+
+    def has_partner(run: RunId) -> bool:
+        others = treatments(plan) if run.condition == baseline else [baseline]
+        return any(run._replace(condition=other) in counting for other in others)
+
+    by_name: dict[str, ShownAnswer] = {}
     for run in runs:
         answer = read_answer(run_files(folder, run).answer)
         view = show(run, answer[: READ_AHEAD * MOST_CHARS])
         name = opaque_id(plan["seed"], run, answer)
-        has_partner = any(
-            run._replace(condition=other) in counting for other in partners[run.condition]
-        )
-        by_name[name] = ShownAnswer(name, run, view.text[:MOST_CHARS], view, has_partner)
+        by_name[name] = ShownAnswer(name, run, view.text[:MOST_CHARS], view, has_partner(run))
     return [by_name[name] for name in order(by_name, plan["seed"])]
 
 
-def _offered(records: Iterable[Record]) -> Iterable[str]:
-    """The MCP tools that were offered to or called by any run."""
-    for record in records:
-        outcome = record.seen
-        names = [*(outcome.tools_offered or ()), *(call.name for call in outcome.calls or ())]
-        yield from (name for name in names if name.startswith("mcp__"))
+def _offered(record: Record) -> Iterator[str]:
+    """The tools that were offered to or called by a run."""
+    yield from record.seen.tools_offered or ()
+    for call in record.seen.calls or ():
+        yield call.name
 
 
 Group = tuple[str, int]
@@ -122,9 +120,12 @@ Group = tuple[str, int]
 def sampled_pairs(plan: Plan, groups: Iterable[Group]) -> frozenset[Group]:
     """The `groups` that people judge completely: the share `judging.human_sample`, rounded up, or all when people are
     the only judges. Each is drawn by seed independently of the others."""
-    people_only = all(judge["name"] in (HUMAN, TESTS) for judge in plan["judges"])
-    share = 1 if people_only else exact(str(plan["judging"]["human_sample"])) or 0
-    ranking = sorted(
-        set(groups), key=lambda group: sha256(f"{plan['seed']} human sample {group}".encode())
-    )
+    share = exact(str(plan["judging"]["human_sample"])) or Fraction(0)
+    if all(judge["name"] in (HUMAN, TESTS) for judge in plan["judges"]):
+        share = Fraction(1)
+
+    def draw(group: Group) -> str:
+        return sha256(f"{plan['seed']} human sample {group}".encode())
+
+    ranking = sorted(set(groups), key=draw)
     return frozenset(ranking[: math.ceil(share * len(ranking))])

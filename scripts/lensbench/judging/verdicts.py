@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -36,7 +36,9 @@ def judge_mechanically(
     for answer in answers:
         text = normalise(answer.text)
         for number, criterion in answer_criteria(tasks[answer.run.task]):
-            version = f"{mechanical.VERSION}{f'+{criterion.drafted}{DRAFTED}' if criterion.drafted else ''}"
+            version = mechanical.VERSION
+            if criterion.drafted:
+                version = f"{version}+{criterion.drafted}{DRAFTED}"
             yield answer, number, replace(mechanical.judge(criterion, text), version=version)
 
 
@@ -46,22 +48,18 @@ def judge_all(
     """Reads the criteria, validity.csv and the answers, and writes verdicts/<judge>.csv; without `ask` from stored
     replies. Only a round that `counts` adds to the number of failed rounds."""
     plan = read_opened_plan(folder)
-    judged = list(_judged(folder, plan, read_tasks(folder), name, parallel, ask))
-    place = {task: number for number, task in enumerate(plan["order"])}
-    judged.sort(
-        key=lambda entry: (
-            entry[0].run.trial,
-            place[entry[0].run.task],
-            entry[0].run.condition,
-            entry[1],
-        )
-    )
+
+    def position(entry: Judged) -> tuple[int, int, str, int]:
+        answer, criterion, _ = entry
+        run = answer.run
+        return run.trial, plan["order"].index(run.task), run.condition, criterion
+
+    judged = sorted(_judged(folder, plan, read_tasks(folder), name, parallel, ask), key=position)
     rows = (_row(answer, number, name, judgement) for answer, number, judgement in judged)
     write_table(RunFolder(folder).judge_verdicts / f"{name}.csv", columns(VerdictRow), rows)
     if ask and counts:
-        _count_round(
-            folder, name, {judgement.failure for *_, judgement in judged} - {"", *NOT_ASKED}
-        )
+        failures = {judgement.failure for *_, judgement in judged}
+        _count_round(folder, name, bool(failures - {"", *NOT_ASKED}))
 
 
 def _judged(
@@ -91,16 +89,19 @@ def _judged(
 
 def _row(answer: ShownAnswer, criterion: int, judge: str, judgement: Judgement) -> VerdictRow:
     """A judgement as a row of verdicts.csv, with the evidence as in the original answer."""
-    span, cost = None, judgement.cost_usd
-    if judgement.position is not None:
-        span = answer.blinded.span(judgement.position, judgement.position + len(judgement.evidence))
+    evidence = judgement.evidence
+    start = judgement.position
+    span = None
+    if start is not None:
+        span = answer.blinded.span(start, start + len(evidence))
+    cost = judgement.cost_usd
     return {
         **row_of_run(answer.run),
         "criterion": str(criterion),
         "judge": judge,
         "verdict": judgement.verdict.value,
         "points": decimal(judgement.points) or "",
-        "evidence": answer.blinded.original[slice(*span)] if span else judgement.evidence,
+        "evidence": answer.blinded.original[slice(*span)] if span else evidence,
         "position": str(span[0]) if span else "",
         "reason": judgement.reason,
         "failure": judgement.failure,
@@ -111,12 +112,11 @@ def _row(answer: ShownAnswer, criterion: int, judge: str, judgement: Judgement) 
     }
 
 
-def _count_round(folder: Path, judge: str, failures: Collection[str]) -> None:
+def _count_round(folder: Path, judge: str, failed: bool) -> None:
     """Counts a round with failures that asking again may fix; a complete round resets the count."""
-    if failures or rounds_of(folder, judge):
-        write_json(
-            _rounds(folder, judge), {"rounds": 1 + rounds_of(folder, judge) if failures else 0}
-        )
+    rounds = rounds_of(folder, judge)
+    if failed or rounds:
+        write_json(_rounds(folder, judge), {"rounds": rounds + 1 if failed else 0})
 
 
 def rounds_of(folder: Path, judge: str) -> int:
@@ -130,13 +130,13 @@ def _rounds(folder: Path, judge: str) -> Path:
 
 
 def _model_judge(plan: Plan, name: str) -> PlannedJudge:
+    names = []
     for judge in plan["judges"]:
         if judge["name"] == name and "agent" in judge:
             return judge
-    names = [judge["name"] for judge in plan["judges"]]
-    raise UserError(
-        f"the plan has no judge {name!r}; known are {', '.join(names)}{did_you_mean(name, names)}"
-    )
+        names.append(judge["name"])
+    known = ", ".join(names)
+    raise UserError(f"the plan has no judge {name!r}; known are {known}{did_you_mean(name, names)}")
 
 
 def main() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from types import MappingProxyType
 
 
 class Verdict(StrEnum):
@@ -18,9 +17,11 @@ class Verdict(StrEnum):
     UNJUDGED = "Unjudged"
 
 
-POINTS: Mapping[Verdict, Fraction] = MappingProxyType(
-    {Verdict.MET: Fraction(1), Verdict.PARTIAL: Fraction(1, 2), Verdict.MISSED: Fraction(0)}
-)
+POINTS: Mapping[Verdict, Fraction] = {
+    Verdict.MET: Fraction(1),
+    Verdict.PARTIAL: Fraction(1, 2),
+    Verdict.MISSED: Fraction(0),
+}
 """The points of each verdict; Unjudged has no points, which differs from 0."""
 
 
@@ -35,8 +36,10 @@ def union(spans: Iterable[Span]) -> list[Span]:
     apart: list[Span] = []
     for start, end in sorted(spans):
         if apart and start <= apart[-1][1]:
-            start, end = apart[-1][0], max(end, apart.pop()[1])
-        apart.append((start, end))
+            first, last = apart.pop()
+            apart.append((first, max(end, last)))
+        else:
+            apart.append((start, end))
     return apart
 
 
@@ -75,24 +78,22 @@ def unjudged(failure: str, reason: str) -> Judgement:
     return Judgement(Verdict.UNJUDGED, reason=reason, failure=failure)
 
 
-FAILURES: Mapping[str, str] = MappingProxyType(
-    {
-        "no_patterns": "the criterion has no patterns, so this judge was not asked",
-        "not_sampled": "the pair is not on the judge sheet, or was left open there",
-        "pair_incomplete": "the other run of the pair does not count yet, so this judge was not asked",
-        "refused": "the model declined to judge",
-        "unparsable": "the reply is not the JSON object that was asked for",
-        "outside_menu": "the verdict is none of Met, Partial and Missed",
-        "evidence_not_found": "the evidence is too short, or not in the answer (for Missed: or in the criterion)",
-        "canary": "the judge was wrong about a criterion whose verdict is known, so all it said of this answer is void",
-        "used_tools": "the judge called tools, although it had none to use",
-        "timeout": "the judge did not answer in time",
-        "crashed": "the judge's agent failed",
-        "api_error": "the model's service failed",
-        "no_test_run": "the tests could not be started",
-        "not_reached": "the budget, or this start, ended before the judge was asked",
-    }
-)
+FAILURES: Mapping[str, str] = {
+    "no_patterns": "the criterion has no patterns, so this judge was not asked",
+    "not_sampled": "the pair is not on the judge sheet, or was left open there",
+    "pair_incomplete": "the other run of the pair does not count yet, so this judge was not asked",
+    "refused": "the model declined to judge",
+    "unparsable": "the reply is not the JSON object that was asked for",
+    "outside_menu": "the verdict is none of Met, Partial and Missed",
+    "evidence_not_found": "the evidence is too short, or not in the answer (for Missed: or in the criterion)",
+    "canary": "the judge was wrong about a criterion whose verdict is known, so all it said of this answer is void",
+    "used_tools": "the judge called tools, although it had none to use",
+    "timeout": "the judge did not answer in time",
+    "crashed": "the judge's agent failed",
+    "api_error": "the model's service failed",
+    "no_test_run": "the tests could not be started",
+    "not_reached": "the budget, or this start, ended before the judge was asked",
+}
 
 NOT_ASKED = frozenset({"no_patterns", "not_sampled", "pair_incomplete"})
 """Not failures: these judges were not asked, so no vote is missing."""

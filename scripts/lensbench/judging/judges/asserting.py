@@ -4,7 +4,7 @@ the criterion's text, and dumps of names. Both become filler of the same length,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -30,8 +30,10 @@ _HEAD = re.compile(
     r"(?:[\s>|]+that\b)?(?=\s)"
 )
 _SUBJECT = re.compile(r"\w[ \t]+$")
-_FEWEST_WORDS, _FEWEST_OF_A_CLAUSE = 6, 3
-"""Ordinary answers contain shorter wordings by chance; a clause (`States that ...`) less often."""
+_FEWEST_WORDS = 6
+"""Ordinary answers contain shorter wordings by chance."""
+_FEWEST_OF_A_CLAUSE = 3
+"""A clause (`States that ...`) is less often one by chance."""
 
 
 class _Wording(NamedTuple):
@@ -49,41 +51,43 @@ def without_copies(text: str, criterion: str) -> str:
     assertion, and is kept."""
     wording = _wording(criterion)
     copies = (_copy(text, match.span(), wording) for match in wording.fact.finditer(text))
-    spans = [span for span in copies if span]
-    return filled(text, spans) if spans else text
+    return filled(text, filter(None, copies))
 
 
 @cache
 def _wording(criterion: str) -> _Wording:
     text = normalise(criterion).text.strip().rstrip(".")
+    fewest = _FEWEST_WORDS
     head = _HEAD.match(text)
-    words = (text[head.end() :] if head else text).split() or [_FILLER]
-    first = (
-        f"(?i:{re.escape(words[0][0])}){re.escape(words[0][1:])}"  # it may start a sentence or not
-    )
-    fact = re.compile(r"[\s>|]+".join([first, *map(re.escape, words[1:])]))
-    fewest = _FEWEST_OF_A_CLAUSE if head and head[0].endswith("that") else _FEWEST_WORDS
-    return _Wording(fact, bool(head), len(words) < fewest)
+    if head:
+        text = text[head.end() :]
+        if head[0].endswith("that"):
+            fewest = _FEWEST_OF_A_CLAUSE
+    first, *others = text.split() or [_FILLER]
+    # it may start a sentence or not
+    spelling = f"(?i:{re.escape(first[0])}){re.escape(first[1:])}"
+    fact = re.compile(r"[\s>|]+".join([spelling, *map(re.escape, others)]))
+    return _Wording(fact, bool(head), 1 + len(others) < fewest)
 
 
 def _copy(text: str, span: Span, wording: _Wording) -> Span | None:
     """The copy around the fact at `span`; None when the fact is asserted there."""
     start, end = span
     head = _head_before(text, start) if wording.ordered else None
-    if head is not None and not (wording.short and _SUBJECT.search(text[max(0, head - 40) : head])):
-        return head, end
-    return None if wording.short or not is_unstated(text, span) else span
+    if head is not None:
+        has_subject = _SUBJECT.search(text[max(0, head - 40) : head])
+        if not wording.short or not has_subject:
+            return head, end
+    return span if not wording.short and is_unstated(text, span) else None
 
 
 def _head_before(text: str, end: int) -> int | None:
     """The start of the instruction that ends at `end`."""
-    window = max(0, end - 40)
-    heads = [
-        match
-        for match in _HEAD.finditer(text, window, end)
-        if not text[match.end() : end].strip(" \n>|")
-    ]
-    return heads[-1].start() if heads else None
+    start = None
+    for match in _HEAD.finditer(text, max(0, end - 40), end):
+        if not text[match.end() : end].strip(" \n>|"):
+            start = match.start()
+    return start
 
 
 _SEPARATORS = r"[\s,;|*\u2022\"'\[\]{}<>\u2500-\u257f-]"
@@ -96,25 +100,24 @@ _NAMES = re.compile(
 _NAME = re.compile(_WORD)
 _OF_CODE = re.compile(r"[a-z][A-Z]|\w[_/.:]\w|_|\d")
 _FEWEST_NAMES = 100
-_SHARE_OF_CODE, _SHARE_OF_DIFFERENT = 0.25, 0.9
+_SHARE_OF_CODE = 0.25
+_SHARE_OF_DIFFERENT = 0.9
 
 
 @lru_cache(maxsize=2)
 def without_dumps(text: str) -> str:
     """The normalised `text` without dumps: at least 100 names with no text between them. Prose repeats words and has
     few code names, so in a dump at least 90% of the names differ, and a quarter look like code."""
-    runs = (run.span() for run in _NAMES.finditer(text) if len(run[0]) >= 2 * _FEWEST_NAMES)
-    spans = [
-        span
-        for span in runs
-        if _is_dump([name for name in _NAME.findall(text, *span) if not name.isdecimal()])
-    ]
-    return filled(text, spans) if spans else text
+    return filled(text, [run.span() for run in _NAMES.finditer(text) if _is_dump(run[0])])
 
 
-def _is_dump(names: Sequence[str]) -> bool:
+def _is_dump(run: str) -> bool:
+    if len(run) < 2 * _FEWEST_NAMES:
+        return False
+    names = [name for name in _NAME.findall(run) if not name.isdecimal()]
+    of_code = [name for name in names if _OF_CODE.search(name)]
     return (
         len(names) >= _FEWEST_NAMES
         and len(set(names)) >= _SHARE_OF_DIFFERENT * len(names)
-        and sum(bool(_OF_CODE.search(name)) for name in names) >= _SHARE_OF_CODE * len(names)
+        and len(of_code) >= _SHARE_OF_CODE * len(names)
     )

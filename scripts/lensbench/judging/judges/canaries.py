@@ -62,21 +62,25 @@ def canaries(
 ) -> Iterator[Canary]:
     """The `COUNT` canaries for an answer, with wording from the nonce; `others` are facts of other tasks."""
     digits = [int(digit, 16) for digit in nonce]
-    made_up = _word(digits[2:4]), _word(digits[4:6])
+    start = _word(digits[2:4])
+    name = f"{start}_{_word(digits[4:6])}"
     fact, sentence = _INVENTED[digits[0] % 4]
-    sentence = sentence.format("_".join(made_up))
-    yield Canary(fact.format("_".join(made_up)), (Verdict.MET,), sentence)
+    planted = sentence.format(name)
+    yield Canary(fact.format(name), (Verdict.MET,), planted)
 
+    # if the criterion has more than the replaced part, an answer with the rest is Partial
+    wrong = (Verdict.MISSED, Verdict.PARTIAL)
     text = normalise(answer).text
-    if near := _near_miss(text, digits, question, facts, others):
-        # if the criterion has more than the replaced part, an answer with the rest is Partial
-        yield Canary(near, (Verdict.MISSED, Verdict.PARTIAL))
+    near_miss = _near_miss(text, digits, question, facts, others)
+    if near_miss:
+        yield Canary(near_miss, wrong)
     else:
-        other = made_up[0], _word([digits[4], digits[5] ^ 1])
-        yield Canary(fact.format("_".join(other)), (Verdict.MISSED, Verdict.PARTIAL), sentence)
+        other_name = f"{start}_{_word([digits[4], digits[5] ^ 1])}"
+        yield Canary(fact.format(other_name), wrong, planted)
 
-    absent = _INVENTED[digits[1] % 4][0].format(_word(digits[6:10]))
-    yield Canary(_foreign(text, digits, facts, others) or absent, (Verdict.MISSED,))
+    invented, _ = _INVENTED[digits[1] % 4]
+    foreign = _foreign(text, digits, facts, others) or invented.format(_word(digits[6:10]))
+    yield Canary(foreign, (Verdict.MISSED,))
 
 
 def _word(digits: Sequence[int]) -> str:
@@ -88,6 +92,7 @@ def _near_miss(
 ) -> str | None:
     """The first suitable criterion with a replaced part; the first, so that added criteria do not change the canary."""
     prompt = normalise(question).text
+    known = "\0".join((text, prompt, *facts)).casefold()
     for fact in facts:
         if _CHOICE.search(fact):
             continue
@@ -95,36 +100,41 @@ def _near_miss(
             if not _stands(piece.text, text) or _stands(piece.text, prompt):
                 continue
             for instead in _instead(piece, digits, others):
-                if not any(
-                    instead.casefold() in source.casefold() for source in (text, prompt, *facts)
-                ):
-                    return re.sub(_whole(piece.text), instead.replace("\\", r"\\"), fact)
+                if instead.casefold() not in known:
+                    return instead.join(re.split(_whole(piece.text), fact))
     return None
 
 
 def _instead(piece: Piece, digits: Sequence[int], others: Sequence[str]) -> Iterator[str]:
     """Replacements for a name or number: names of the same kind from other tasks, then invented ones."""
     if piece.kind == "number":
-        if number := re.match(r"\d+(?![\dx])", piece.text):
-            for further in range(digits[10] + 1, digits[10] + 50):
-                yield f"{int(number[0]) + further}{piece.text[number.end() :]}"
+        number = re.match(r"\d+(?![\dx])", piece.text)
+        if number:
+            first = int(number[0]) + digits[10] + 1
+            for other in range(first, first + 49):
+                yield f"{other}{piece.text[number.end() :]}"
     elif piece.kind in _NAMES and not re.search(r"\s", piece.text):
         if piece.kind != "code":
-            names = {
-                peer.text for other in others for peer in cut(other) if peer.kind == piece.kind
-            }
-            yield from _turned(sorted(names), digits)
-        ending = _ENDING.search(piece.text) if piece.kind == "file" else None
-        parts = list(
-            _LETTERS.finditer(piece.text, 0, ending.start() if ending else len(piece.text))
-        )
-        if parts:
-            longest = max(parts, key=lambda part: len(part[0]))
-            word, old = _word(digits[10:12]), longest[0]
-            word = (
-                word.upper() if old.isupper() else word.capitalize() if old[0].isupper() else word
+            pieces = {peer for other in others for peer in cut(other)}
+            yield from _turned(
+                sorted(peer.text for peer in pieces if peer.kind == piece.kind), digits
             )
-            yield piece.text[: longest.start()] + word + piece.text[longest.end() :]
+        yield from _renamed(piece, _word(digits[10:12]))
+
+
+def _renamed(piece: Piece, word: str) -> Iterator[str]:
+    """The name with an invented word in place of its longest one, if it has words."""
+    ending = _ENDING.search(piece.text) if piece.kind == "file" else None
+    end = ending.start() if ending else len(piece.text)
+    words = _LETTERS.finditer(piece.text, 0, end)
+    longest = max(words, key=lambda part: len(part[0]), default=None)
+    if longest is None:
+        return
+    if longest[0].isupper():
+        word = word.upper()
+    elif longest[0][0].isupper():
+        word = word.capitalize()
+    yield f"{piece.text[: longest.start()]}{word}{piece.text[longest.end() :]}"
 
 
 def _foreign(
@@ -132,16 +142,16 @@ def _foreign(
 ) -> str | None:
     context = " ".join((text, *facts))
     for fact in _turned(others, digits):
-        pieces = cut(fact)
-        if pieces and not any(_stands(part, context) for piece in pieces for part in piece.parts):
+        parts = [part for piece in cut(fact) for part in piece.parts]
+        if parts and not any(_stands(part, context) for part in parts):
             return fact
     return None
 
 
-def _turned(items: Sequence[str], digits: Sequence[int]) -> Iterator[str]:
+def _turned(items: Sequence[str], digits: Sequence[int]) -> list[str]:
     """All items, rotated by the nonce."""
     start = sum(digit << 4 * place for place, digit in enumerate(digits[12:])) % max(len(items), 1)
-    return iter([*items[start:], *items[:start]])
+    return [*items[start:], *items[:start]]
 
 
 def _whole(piece: str) -> str:

@@ -6,10 +6,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import NamedTuple
 
+from lensbench.core.tables import grouped
 from lensbench.judging.judges import Span, union
 
 MOST = 0.8
@@ -68,10 +69,8 @@ _SUPPOSED = re.compile(
 )
 _ASKED = re.compile(r"[?\uff1f]\W{0,9}$")
 _OTHER = r"([\w./-]{0,80}[./_]\w[\w./-]{0,80})"
-_OR_AFTER, _OR_BEFORE = (
-    re.compile(rf"\W{{0,4}}or (?:in )?{_OTHER}"),
-    re.compile(rf"{_OTHER}\W{{0,4}} or (?:in )?$"),
-)
+_OR_AFTER = re.compile(rf"\W{{0,4}}or (?:in )?{_OTHER}")
+_OR_BEFORE = re.compile(rf"{_OTHER}\W{{0,4}} or (?:in )?$")
 _RETRACTION = re.compile(
     r"(?i)[\W\d]{0,9}(?:(?:no|wait|sorry|edit|update|correction|actually|on second thought|but|and|however)\b\W{1,3})*"
     r"(?:(?:it|this|that|these|(?P<all>(?:all of |everything )?(?:this|that|the )?above|what i (?:said|wrote)"
@@ -91,7 +90,7 @@ _BEGINNING = 4
 """Letters that inflections of a word share."""
 _STEM = 3
 """Letters that a word and its short form share, such as `references` and `refs`."""
-_UNNAMING = frozenset(("the", "and", "for", "from", "with", "its", "thei", "that", "this", "any"))
+_UNNAMING = {"the", "and", "for", "from", "with", "its", "thei", "that", "this", "any"}
 """The beginnings of words that name nothing."""
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _REMARK = re.compile(r"(?i)\band (?=(?:\w+ ){0,2}(?:not|never|no|cannot|\w+n't)\b)")
@@ -131,14 +130,22 @@ class _Sentences(NamedTuple):
     """Where each sentence starts, from 0; the last entry is the end of the text."""
     retracted: list[Span]
 
+    def around(self, start: int, end: int) -> Span:
+        """The sentence of a part of the text, or all that it reaches into."""
+        return self.starts[self._number(start)], self.starts[self._number(end - 1) + 1]
+
+    def _number(self, position: int) -> int:
+        return bisect_right(self.starts, position, hi=len(self.starts) - 1) - 1
+
 
 @lru_cache(maxsize=2)
 def _sentences(text: str) -> _Sentences:
     starts = [0, *(match.end() for match in _END.finditer(text)), len(text)]
     retractions: list[Span] = []
-    for number, start in enumerate(starts[1:-1], 1):
-        if match := _RETRACTION.match(text, start, starts[number + 1]):
-            first = 0 if match["all"] or match["rest"] else starts[number - 1]
+    for previous, start, end in zip(starts, starts[1:], starts[2:], strict=False):
+        match = _RETRACTION.match(text, start, end)
+        if match:
+            first = 0 if match["all"] or match["rest"] else previous
             retractions = [span for span in retractions if span[1] <= first]
             retractions.append((first, start))
     return _Sentences(starts, retractions)
@@ -149,16 +156,11 @@ def has_negation(text: str) -> bool:
     return bool(_own_negations(text))
 
 
-def _is_negation(fact: str) -> bool:
-    """True when the clause that says the fact is negative. "It takes 80 columns, and never below 50" is no negation."""
-    return has_negation(_saying(fact))
-
-
 def _saying(fact: str) -> str:
     """The first clause that can say the fact, with what stands between it and an introduction; the rest adds to it."""
     start = 0
-    edges = [match.start() for each in (_CLAUSE, _REMARK) for match in each.finditer(fact)]
-    for edge in sorted(edges):
+    clauses = (*_CLAUSE.finditer(fact), *_REMARK.finditer(fact))
+    for edge in sorted(match.start() for match in clauses):
         clause = fact[start:edge]
         if _INTRODUCTION.match(clause):
             start = edge
@@ -171,70 +173,74 @@ def _own_negations(fact: str) -> list[re.Match[str]]:
     return [*_negations(_NEGATION, fact, (0, len(fact))), *_AHEAD.finditer(fact)]
 
 
-def _negated_words(fact: str) -> frozenset[str]:
+def _negated_words(fact: str) -> set[str]:
     """What the fact itself negates, by the beginnings of its words."""
-    words = (_words_after(fact, match.end(), _NEGATED) for match in _own_negations(fact))
-    return frozenset().union(*words)
+    words: set[str] = set()
+    for match in _own_negations(fact):
+        words |= _words_after(fact, match.end(), _NEGATED)
+    return words
 
 
 def _words_after(text: str, position: int, most: int) -> set[str]:
     """The beginnings of the first words in the clause behind a position."""
     edge = _CLAUSE.search(text, position)
-    clause = text[position : edge.start() if edge else position + 100].lower()
-    words = [word for word in _PIECE.findall(clause) if not _FILLING.fullmatch(word)]
+    end = edge.start() if edge else position + 100
+    pieces = _PIECE.findall(text[position:end].lower())
+    words = [word for word in pieces if not _FILLING.fullmatch(word)]
     return {word[:_STEM] for word in words[:most]}
 
 
 def _negations(
-    pattern: re.Pattern[str], text: str, span: Span, own: frozenset[str] = frozenset()
+    pattern: re.Pattern[str],
+    text: str,
+    span: Span,
+    places: Sequence[Span] = (),
+    own: Set[str] = frozenset(),
 ) -> Iterator[re.Match[str]]:
-    """Where a pattern of negations negates something in `span` that is not the fact's `own` (`_negated_words`)."""
-    affirmed = [match.span() for match in _AFFIRMED.finditer(text, max(0, span[0] - 100), span[1])]
-    for match in pattern.finditer(text, *span):
+    """Where a pattern of negations negates something in `span` outside of `places` that is not the fact's `own`
+    (`_negated_words`)."""
+    start, end = span
+    affirmed = (match.span() for match in _AFFIRMED.finditer(text, max(0, start - 100), end))
+    ignored = [*affirmed, *places]
+    for match in pattern.finditer(text, start, end):
+        position = match.start()
         is_own = own and own & _words_after(text, match.end(), _READ)
-        if not is_own and not _is_inside(match.start(), affirmed):
+        if not is_own and not any(first <= position < last for first, last in ignored):
             yield match
 
 
-def _is_inside(position: int, spans: Iterable[Span]) -> bool:
-    return any(start <= position < end for start, end in spans)
-
-
-def _is_denied_within(
-    text: str, span: Span, pattern: str, negated: frozenset[str] = frozenset()
-) -> bool:
+def _is_denied_within(text: str, span: Span, pattern: str, own: Set[str] = frozenset()) -> bool:
     """True when the match of `pattern` at `span` has a negation of its end, one in the end's clause, that its author
-    did not write, nor in the fact (`negated`)."""
-    own = pattern.lower().replace("n.t", "n't").replace("n'?t", "n't").replace("n.?t", "n't")
-    starts = _sentences(text).starts
-    end = span[1]
+    did not write, nor in the fact (`own`)."""
+    start, end = span
     if _FOLLOWING.match(text, end):
         return True
-    start = max(span[0], starts[_number(starts, end - 1)])
+    start = max(start, _sentences(text).around(end - 1, end)[0])
     for match in _CLAUSE.finditer(text, start, end - 1):
         start = match.start()
     last_word = max(text.rfind(" ", start, end) + 1, start)
-    for match in _negations(_NEGATION, text, (start, end), negated):
-        if match[0].lower() not in own:
-            return True
-    for match in _negations(_AHEAD, text, (start, end), negated):
-        is_near = match.start() < last_word < match.start() + _NEAR
-        if is_near and match[0].lower() not in own:
-            return True
-    return False
+    negations = [*_negations(_NEGATION, text, (start, end), own=own)]
+    for match in _negations(_AHEAD, text, (start, end), own=own):
+        if match.start() < last_word < match.start() + _NEAR:
+            negations.append(match)
+    written = pattern.lower()
+    for spelling in ("n.t", "n'?t", "n.?t"):
+        written = written.replace(spelling, "n't")
+    return any(match[0].lower() not in written for match in negations)
 
 
 def about(text: str, places: Sequence[Sequence[Span]], share: float) -> dict[Span, list[Span]]:
     """The sentences with a share of the fact whose parts are stated at `places`, a list for each part; and where."""
-    starts = _sentences(text).starts
-    by_number: dict[int, list[Span]] = defaultdict(list)
-    parts = Counter[int]()
+    sentences = _sentences(text)
+    stated: dict[Span, list[Span]] = defaultdict(list)
+    parts = Counter[Span]()
     for spans in places:
-        for span in spans:
-            by_number[_number(starts, span[0])].append(span)
-        parts.update({_number(starts, start) for start, _ in spans})
-    numbers = sorted(number for number, count in parts.items() if count >= share * len(places))
-    return {(starts[number], starts[number + 1]): by_number[number] for number in numbers}
+        by_sentence = grouped(spans, lambda span: sentences.around(span[0], span[0] + 1))
+        parts.update(by_sentence.keys())
+        for sentence, own in by_sentence.items():
+            stated[sentence] += own
+    fewest = share * len(places)
+    return {sentence: stated[sentence] for sentence in sorted(parts) if parts[sentence] >= fewest}
 
 
 def read(
@@ -243,26 +249,28 @@ def read(
     """What the answer does with the fact whose parts are stated at `places`, a list for each part. `matches`: the
     author's patterns by their places. What denies a negative fact is said of its whole sentence only; another one is
     denied by a clause in its words, too, that has none of the parts."""
-    is_negative = _is_negation(fact)
     facts = about(text, places, MOST)
-    within = {} if is_negative else matches
-    negated = _negated_words(fact)
-    denied = [
-        span for span, pattern in within.items() if _is_denied_within(text, span, pattern, negated)
-    ]
+    retracted = _sentences(text).retracted
+    # "It takes 80 columns, and never below 50" is no negative fact
+    if has_negation(_saying(fact)):
+        denials = (sentence for sentence in facts if _denies_all(text, sentence, facts[sentence]))
+        return FactReading(next(denials, None), union(retracted))
+    own = _negated_words(fact)
+    denied = {
+        span for span, pattern in matches.items() if _is_denied_within(text, span, pattern, own)
+    }
     denial = None
+    unstated = [*retracted, *denied]
     for sentence, spans in facts.items():
-        is_within = any(span in denied for span in spans)
-        is_part = not is_negative and _denies(text, sentence, spans, fact, matches, negated)
-        if is_within or is_part or _denies_all(text, sentence, spans):
+        if _supposes(text, sentence, spans):
+            unstated.append(sentence)
+        if denial is None and (
+            not denied.isdisjoint(spans)
+            or _denies_all(text, sentence, spans)
+            or _denies(text, sentence, spans, fact, matches, own)
+        ):
             denial = sentence
-            break
-    suppositions = []
-    if not is_negative:
-        suppositions = [
-            sentence for sentence, spans in facts.items() if _supposes(text, sentence, spans)
-        ]
-    return FactReading(denial, union([*_sentences(text).retracted, *suppositions, *denied]))
+    return FactReading(denial, union(unstated))
 
 
 def is_denied(text: str, span: Span, pattern: str) -> bool:
@@ -272,39 +280,20 @@ def is_denied(text: str, span: Span, pattern: str) -> bool:
 
 def is_unstated(text: str, span: Span) -> bool:
     """True when the sentence of `span` denies, asks or supposes what is written there."""
-    return _is_denied_outside(text, span) or _supposes(text, _sentence(text, span), [span])
+    if _is_denied_outside(text, span):
+        return True
+    return _supposes(text, _sentences(text).around(*span), [span])
 
 
 def _is_denied_outside(text: str, span: Span) -> bool:
     """True when a negation outside of `span` in its sentence denies it."""
-    sentence = _sentence(text, span)
+    sentence = _sentences(text).around(*span)
     return _denies_all(text, sentence, [span]) or _denies(text, sentence, [span])
-
-
-def _sentence(text: str, span: Span) -> Span:
-    starts = _sentences(text).starts
-    return starts[_number(starts, span[0])], starts[_number(starts, span[1] - 1) + 1]
-
-
-def _number(starts: Sequence[int], position: int) -> int:
-    return bisect_right(starts, position, hi=len(starts) - 1) - 1
-
-
-def _outside(
-    pattern: re.Pattern[str],
-    text: str,
-    sentence: Span,
-    places: Sequence[Span],
-    negated: frozenset[str] = frozenset(),
-) -> list[int]:
-    """Where a sentence has negations outside the places, of other words than those that the fact has `negated`."""
-    negations = (match.start() for match in _negations(pattern, text, sentence, negated))
-    return [position for position in negations if not _is_inside(position, places)]
 
 
 def _denies_all(text: str, sentence: Span, places: Sequence[Span]) -> bool:
     """True when a negation negates the whole sentence."""
-    return bool(_outside(_WHOLE, text, sentence, places))
+    return any(_negations(_WHOLE, text, sentence, places))
 
 
 def _denies(
@@ -313,40 +302,41 @@ def _denies(
     places: Sequence[Span],
     fact: str = "",
     matches: Iterable[Span] = (),
-    negated_words: frozenset[str] = frozenset(),
+    own: Set[str] = frozenset(),
 ) -> bool:
     """True when a negation outside the `places` in a sentence negates one of them, or a clause in the fact's words. A
     clause without any of `matches` may name something else instead, which denies nothing; what the fact negates itself
-    (`negated_words`) may be negated."""
+    (`own`) may be negated."""
     start, end = sentence
     edges = [start, *(match.start() for match in _CLAUSE.finditer(text, start, end)), end]
 
-    def clause(position: int) -> int:
-        return bisect_right(edges, position)
+    def clause(position: int) -> Span:
+        number = bisect_right(edges, position)
+        return edges[number - 1], edges[number]
 
-    firsts = sorted(first for first, _ in places)
-    matched = {clause(first) for first, _ in matches}
-    negated = set()
-    for at in _outside(_NEGATION, text, sentence, places, negated_words):
-        number = clause(at)
-        is_other = fact and number not in matched
-        if not is_other or not _contrasts(text[edges[number - 1] : edges[number]], fact):
-            negated.add(number)
-    if not negated.isdisjoint(map(clause, firsts)):
-        return True
-    own = _words(fact)
-    for number in negated:
-        words = _words(_NEGATION.sub(" ", text[edges[number - 1] : edges[number]]))
-        if words and len(words & own) >= _SHARE_OF_WORDS * len(words):
+    stating = {clause(first) for first, _ in places}
+    matched = {clause(first) for first, _ in matches if start <= first < end}
+    for negation in _negations(_NEGATION, text, sentence, places, own):
+        span = clause(negation.start())
+        words = text[slice(*span)]
+        if fact and span not in matched and _contrasts(words, fact):
+            continue
+        if span in stating or _is_in_words_of(words, fact):
             return True
-    if negated_words:
+    if own:
         return False  # "no" and "without" are said of what such a fact negates, in any words
-    for at in _outside(_AHEAD, text, sentence, places):
-        place = bisect_right(firsts, at)
-        is_near = place < len(firsts) and firsts[place] < at + _NEAR
-        if is_near and clause(firsts[place]) == clause(at):
-            return True
+    for negation in _negations(_AHEAD, text, sentence, places):
+        position = negation.start()
+        for first, _ in places:
+            if position < first < position + _NEAR and clause(first) == clause(position):
+                return True
     return False
+
+
+def _is_in_words_of(clause: str, fact: str) -> bool:
+    """True when most words of the clause, but for its negations, are the fact's."""
+    words = _words(_NEGATION.sub(" ", clause))
+    return bool(words) and len(words & _words(fact)) >= _SHARE_OF_WORDS * len(words)
 
 
 def _contrasts(clause: str, fact: str) -> bool:
@@ -365,18 +355,17 @@ def _words(text: str) -> set[str]:
 
 def _supposes(text: str, sentence: Span, places: Sequence[Span]) -> bool:
     """True when a sentence asks, supposes, or offers an alternative to one of the `places` in it."""
-    last, end = max(end for _, end in places), sentence[1]
-    question = _ASKED.search(text, max(last, end - 10), end) and not _CLAUSE.search(text, last, end)
-    if question or _SUPPOSED.search(text, *sentence):
+    stated = max(end for _, end in places)
+    stop = sentence[1]
+    question = _ASKED.search(text, max(stated, stop - 10), stop)
+    if question and not _CLAUSE.search(text, stated, stop):
         return True
-
-    def other(match: re.Match[str] | None) -> bool:
-        return match is not None and not any(
-            start < match.end(1) and match.start(1) < end for start, end in places
-        )
-
-    return any(
-        other(_OR_AFTER.match(text, end, sentence[1]))
-        or other(_OR_BEFORE.search(text, max(0, start - 120), start))
-        for start, end in places
-    )
+    if _SUPPOSED.search(text, *sentence):
+        return True
+    for start, end in places:
+        after = _OR_AFTER.match(text, end, stop)
+        before = _OR_BEFORE.search(text, max(0, start - 120), start)
+        for other in filter(None, (after, before)):
+            if not any(first < other.end(1) and other.start(1) < last for first, last in places):
+                return True
+    return False

@@ -71,22 +71,17 @@ def cut(text: str) -> list[Piece]:
 
 def pattern_of(piece: Piece) -> Pattern:
     """A piece as written; a file also by the end of its path, but by no other path."""
-    *folders, name = piece.text.split("/")
-    if (
-        piece.kind == "name"
-        and len(piece.parts) == 2
-        and re.search(r"\w_|_\w|[a-z][A-Z]", piece.parts[-1])
-    ):
-        return Regex(
-            regex=rf"(?:^|[^\w/])(?:[a-z_]\w*[.:#]+|{re.escape(piece.parts[0])}[.:#]+)?{re.escape(piece.parts[-1])}\b"
-        )
-    if piece.kind != "file" or not folders:
-        return piece.text
-    tails = "|".join(
-        re.escape("/".join([*folders[at:], name])) for at in range(1, len(folders) + 1)
-    )
-    regex = rf"(?:^|[^\w.-]){re.escape(piece.text)}\b|(?:^|[^\w./-])(?:{tails})\b"
-    return Regex(regex=regex) if len(regex) <= MAX_PATTERN_LENGTH else piece.text
+    text = piece.text
+    *owner, name = piece.parts
+    if owner and re.search(r"\w_|_\w|[a-z][A-Z]", name):
+        owners = rf"(?:[a-z_]\w*[.:#]+|{re.escape(owner[0])}[.:#]+)"
+        return Regex(regex=rf"(?:^|[^\w/]){owners}?{re.escape(name)}\b")
+    if piece.kind != "file" or "/" not in text:
+        return text
+    depths = range(1, text.count("/") + 1)
+    tails = "|".join(re.escape(text.split("/", depth)[-1]) for depth in depths)
+    regex = rf"(?:^|[^\w.-]){re.escape(text)}\b|(?:^|[^\w./-])(?:{tails})\b"
+    return Regex(regex=regex) if len(regex) <= MAX_PATTERN_LENGTH else text
 
 
 def words(text: str) -> list[Regex]:
@@ -104,11 +99,14 @@ def _pieces(text: str) -> Iterator[Piece]:
         value = match[kind].strip()
         if kind == "code":
             value = value.removesuffix("()")
-            inner = _PIECE.fullmatch(value)
-            if re.search(r"\s", value) and "/" not in value and (pieces := list(_pieces(value))):
-                yield from pieces
+            is_prose = re.search(r"\s", value) and "/" not in value
+            parts = list(_pieces(value)) if is_prose else []
+            if parts:
+                yield from parts
                 continue
-            kind = inner.lastgroup or "" if inner else kind
+            inner = _PIECE.fullmatch(value)
+            if inner:
+                kind = inner.lastgroup or ""
         value = value.rstrip("/") or value
         if any(map(str.isalnum, value)) and len(value) <= _LONGEST and value not in _VALUES:
             yield Piece(kind, value)

@@ -13,9 +13,8 @@ from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import HUMAN
 from lensbench.core.handed_over import read_answer, text_of
-from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.store import Entry, all_records
+from lensbench.core.store import all_records
 from lensbench.core.tasks import Many, Strict, Task, like
 from lensbench.judging.blinding import opaque_id
 from lensbench.judging.judges import Judgement, Verdict, unjudged
@@ -90,9 +89,10 @@ def judge(
                 f"{path}: another file has verdicts of {name} on the same criteria; keep one file"
             )
         judgements |= own
+    open_ = unjudged("not_sampled", "")
     for answer in answers:
         for number, _ in answer_criteria(tasks[answer.run.task]):
-            yield answer, number, judgements.get((answer.id, number)) or unjudged("not_sampled", "")
+            yield answer, number, judgements.get((answer.id, number), open_)
 
 
 def read_human_file(
@@ -104,31 +104,44 @@ def read_human_file(
     by_id = {answer.id: answer for answer in answers}
     judgements: dict[tuple[str, int], Judgement] = {}
     for entry in file.verdicts:
-        place = f"{path}: answer {entry.answer}, criterion {entry.criterion}"
-        if (entry.answer, entry.criterion) in judgements:
-            raise UserError(f"{place}: is judged twice; remove one of the two verdicts")
-        attempts = (
-            [] if entry.answer in by_id else list(_attempts_with(path.parent.parent, entry.answer))
-        )
-        if any(attempt.counts for attempt, _ in attempts):
-            continue  # it is only not judged now: of a later wave, or of a disabled control
-        if entry.answer not in by_id:
-            gone = "no valid run has this answer; it was repeated, or the sheet is of another benchmark"
-            if attempts:
-                gone = f"this answer of {attempts[0][1].stem} was discarded after it was judged"
-            raise UserError(f"{place}: {gone}; {_AGAIN}")
-        answer = by_id[entry.answer]
-        if problem := _problem(entry, answer, tasks[answer.run.task]):
-            raise UserError(f"{place}: {problem}")
-        position = answer.text.find(entry.evidence) if entry.evidence else None
-        judgements[entry.answer, entry.criterion] = Judgement(
-            Verdict(entry.verdict),
-            entry.evidence,
-            position,
-            entry.note,
-            version=file.sheet[:_VERSION_LENGTH],
-        )
+        key = (entry.answer, entry.criterion)
+        answer = by_id.get(entry.answer)
+        if key in judgements:
+            problem = "is judged twice; remove one of the two verdicts"
+        elif answer is None:
+            problem = _why_absent(path.parent.parent, entry.answer)
+        else:
+            problem = _problem(entry, answer, tasks[answer.run.task])
+        if problem:
+            raise UserError(
+                f"{path}: answer {entry.answer}, criterion {entry.criterion}: {problem}"
+            )
+        if answer:
+            position = answer.text.find(entry.evidence) if entry.evidence else None
+            judgements[key] = Judgement(
+                Verdict(entry.verdict),
+                entry.evidence,
+                position,
+                entry.note,
+                version=file.sheet[:_VERSION_LENGTH],
+            )
     return judgements
+
+
+def _why_absent(folder: Path, name: str) -> str:
+    """Why no answer has this name on the sheet; empty when it is only not judged now: of a later wave, or of a disabled
+    control."""
+    seed = read_plan(folder)["seed"]
+    discarded: list[str] = []
+    for entry, record in all_records(folder):
+        if opaque_id(seed, record.run, read_answer(entry.answer)) == name:
+            if entry.counts:
+                return ""
+            discarded.append(record.run.stem)
+    problem = "no valid run has this answer; it was repeated, or the sheet is of another benchmark"
+    if discarded:
+        problem = f"this answer of {discarded[0]} was discarded after it was judged"
+    return f"{problem}; {_AGAIN}"
 
 
 def _parse(path: Path) -> HumanFile:
@@ -146,14 +159,6 @@ def _parse(path: Path) -> HumanFile:
 
 def _name(file: HumanFile) -> str:
     return f"{HUMAN}-{file.judge}"
-
-
-def _attempts_with(folder: Path, answer: str) -> Iterator[tuple[Entry, RunId]]:
-    """The attempts whose answer has this name on a sheet."""
-    seed = read_plan(folder)["seed"]
-    for entry, record in all_records(folder):
-        if opaque_id(seed, record.run, read_answer(entry.answer)) == answer:
-            yield entry, record.run
 
 
 def _problem(entry: GivenVerdict, answer: ShownAnswer, task: Task) -> str:

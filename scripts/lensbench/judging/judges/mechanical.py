@@ -19,11 +19,7 @@ from lensbench.core.names import ASCII, END, LETTERS, after, alphabet, before
 from lensbench.core.tasks import AtLeast, Criterion, Pattern, Regex
 from lensbench.judging.judges import MAX_EVIDENCE, Judgement, Span, Verdict, unjudged
 from lensbench.judging.judges.asserting import filled, without_copies, without_dumps
-from lensbench.judging.judges.denying import (
-    about,
-    is_denied,
-    read,
-)
+from lensbench.judging.judges.denying import about, is_denied, read
 from lensbench.judging.judges.fact_pieces import cut, pattern_of, words
 from lensbench.judging.judges.normalising import FILE_EXTENSIONS, Normalised, normalise
 
@@ -31,8 +27,10 @@ VERSION = "5"
 
 _CONTEXT = 80
 _SHOWN = 60
-_MOST_PLACES, _MOST_DENIED = 200, 20
-"""How many places of a pattern are read, and how many of one that the answer must not state."""
+_MOST_PLACES = 200
+"""How many places of a pattern are read."""
+_MOST_DENIED = 20
+"""How many places of a pattern that the answer must not state are read."""
 
 
 def judge(criterion: Criterion, answer: Normalised) -> Judgement:
@@ -44,67 +42,81 @@ def judge(criterion: Criterion, answer: Normalised) -> Judgement:
     """
     if not criterion.mechanical:
         return unjudged("no_patterns", "the criterion has no patterns")
-    result = _judge(criterion, answer)
-    return (
-        replace(result, reason=f"{criterion.drafted} draft: {result.reason}")
-        if criterion.drafted
-        else result
+    result = _forbidden(criterion, answer) or _judge(criterion, answer)
+    if criterion.drafted:
+        result = replace(result, reason=f"{criterion.drafted} draft: {result.reason}")
+    return result
+
+
+def _forbidden(criterion: Criterion, answer: Normalised) -> Judgement | None:
+    """Missed where the answer states what it must not, or too much of it."""
+    for pattern in criterion.must_not:
+        written = _written(pattern)
+        for span in spans(pattern, answer, _MOST_DENIED):
+            if not is_denied(answer.text, span, written):
+                reason = f"states {_name(pattern)}, which it must not"
+                return _shown(Verdict.MISSED, answer, span, reason)
+    limit = criterion.at_most
+    if limit is None:
+        return None
+    wrong = _stated(limit.of, answer)
+    if len(wrong) <= limit.n:
+        return None
+    names = _names(pattern for pattern, _ in wrong)
+    _, span = wrong[limit.n]
+    return _shown(
+        Verdict.MISSED, answer, span, f"states {names}: more than {limit.n} of what it must not"
     )
 
 
 def _judge(criterion: Criterion, answer: Normalised) -> Judgement:
-    for pattern in criterion.must_not:
-        hits = spans(pattern, answer, _MOST_DENIED)
-        written = _written(pattern)
-        if span := next((hit for hit in hits if not is_denied(answer.text, hit, written)), None):
-            return _shown(
-                Verdict.MISSED, answer, span, f"states {_name(pattern)}, which it must not"
-            )
-    if (limit := criterion.at_most) and len(wrong := _stated(limit.of, answer)) > limit.n:
-        reason = f"states {_names(pattern for pattern, _ in wrong)}: more than {limit.n} of what it must not"
-        return _shown(Verdict.MISSED, answer, wrong[limit.n][1], reason)
-    places = [
-        sorted(span for pattern in part for span in spans(pattern, answer, _MOST_PLACES))
-        for part in _parts(criterion)
-    ]
-    options = criterion.at_least.of if criterion.at_least else ()
-    matches = {
-        span: _written(pattern)
-        for pattern in (*criterion.all_of, *criterion.any_of, *options)
-        for span in spans(pattern, answer, _MOST_PLACES)
-    }
+    places: list[list[Span]] = []
+    for part in _parts(criterion):
+        found = (span for pattern in part for span in spans(pattern, answer, _MOST_PLACES))
+        places.append(sorted(found))
+    matches: dict[Span, str] = {}
+    for pattern in (*criterion.all_of, *criterion.any_of, *_options(criterion)):
+        matches |= dict.fromkeys(spans(pattern, answer, _MOST_PLACES), _written(pattern))
     reading = read(answer.text, places, matches, criterion.text)
     if reading.denied:
         return _shown(Verdict.MISSED, answer, reading.denied, "denies it")
-    if criterion.no_other and (other := _other(criterion, answer, places)):
-        return _shown(Verdict.MISSED, answer, *other)
+    if criterion.no_other:
+        other = _other(criterion, answer, places)
+        if other:
+            return _shown(Verdict.MISSED, answer, *other)
     text = without_copies(without_dumps(answer.text), criterion.text)
-    answer = replace(answer, text=filled(text, reading.unstated))
-    statements = _stated(criterion.all_of, answer)
-    absent = [pattern for pattern in criterion.all_of if pattern not in dict(statements)]
-    choice = _stated(criterion.any_of, answer, 1)
+    return _asserted(criterion, replace(answer, text=filled(text, reading.unstated)))
+
+
+def _asserted(criterion: Criterion, answer: Normalised) -> Judgement:
+    """The verdict on an answer of which only what it asserts is left."""
+    evidence = _stated(criterion.all_of, answer)
+    absent = [pattern for pattern in criterion.all_of if pattern not in dict(evidence)]
+    lacks = [f"{_name(pattern)} is missing" for pattern in absent[:5]]
+    if absent[5:]:
+        lacks.append(f"{len(absent) - 5} more are missing")
+    if criterion.any_of:
+        choice = _stated(criterion.any_of, answer, 1)
+        evidence += choice
+        if not choice:
+            lacks.append(f"none of {_names(criterion.any_of)}")
     least = criterion.at_least
-    instances = _stated(least.of, answer, least.n) if least else []
-    too_few = least is not None and len(instances) < least.n
-    if not absent and not too_few and (choice or not criterion.any_of):
-        evidence = [*statements, *choice, *instances]
-        return _shown(
-            Verdict.MET,
-            answer,
-            evidence[0][1],
-            f"states {_names(pattern for pattern, _ in evidence)}",
-        )
-    reason = "; ".join(
-        [*(f"{_name(pattern)} is missing" for pattern in absent[:5])]
-        + ([f"{len(absent) - 5} more are missing"] if len(absent) > 5 else [])
-        + ([f"none of {_names(criterion.any_of)}"] if criterion.any_of and not choice else [])
-        + ([f"{len(instances)} of {least.n} of {_names(least.of)}"] if least and too_few else [])
-    )
+    if least:
+        instances = _stated(least.of, answer, least.n)
+        evidence += instances
+        if len(instances) < least.n:
+            lacks.append(f"{len(instances)} of {least.n} of {_names(least.of)}")
+    if not lacks:
+        names = _names(pattern for pattern, _ in evidence)
+        return _shown(Verdict.MET, answer, evidence[0][1], f"states {names}")
+    reason = "; ".join(lacks)
     for name, part in criterion.partial.items():
-        patterns, number = (part.of, part.n) if isinstance(part, AtLeast) else (part, len(part))
-        if len(statements := _stated(patterns, answer, number)) == number:
-            return _shown(Verdict.PARTIAL, answer, statements[0][1], f"states {name!r}; {reason}")
-    return Judgement(Verdict.MISSED, "", None, reason)
+        patterns: Sequence[Pattern] = part.of if isinstance(part, AtLeast) else part
+        number = part.n if isinstance(part, AtLeast) else len(part)
+        stated = _stated(patterns, answer, number)
+        if len(stated) == number:
+            return _shown(Verdict.PARTIAL, answer, stated[0][1], f"states {name!r}; {reason}")
+    return Judgement(Verdict.MISSED, reason=reason)
 
 
 def find(pattern: Pattern, answer: Normalised) -> Span | None:
@@ -118,7 +130,12 @@ def spans(pattern: Pattern, answer: Normalised, most: int) -> list[Span]:
         return list(islice(literal(pattern).spans(answer), most))
     places = (match.span() for match in _regex(pattern.regex).finditer(answer.text))
     # an empty match, of \b for example, states nothing
-    return list(islice(((start, end) for start, end in places if end > start), most))
+    stated = ((start, end) for start, end in places if start < end)
+    return list(islice(stated, most))
+
+
+def _options(criterion: Criterion) -> Sequence[Pattern]:
+    return criterion.at_least.of if criterion.at_least else ()
 
 
 def _written(pattern: Pattern) -> str:
@@ -128,25 +145,31 @@ def _written(pattern: Pattern) -> str:
 def _parts(criterion: Criterion) -> list[Sequence[Pattern]]:
     """The parts of the fact, each as the patterns for it. A fact with one pattern has its words as parts, too, since a
     denial of something else may name it; the pattern counts as much as all of them."""
-    options = criterion.at_least.of if criterion.at_least else ()
-    parts: list[Sequence[Pattern]] = [(pattern,) for pattern in (*criterion.all_of, *options)]
-    parts += [criterion.any_of] if criterion.any_of else []
-    stems = words(criterion.text) if len(parts) == 1 else []
-    return parts * max(1, len(stems)) + [(stem,) for stem in stems]
+    needed = (*criterion.all_of, *_options(criterion))
+    parts: list[Sequence[Pattern]] = [(pattern,) for pattern in needed]
+    if criterion.any_of:
+        parts.append(criterion.any_of)
+    if len(parts) > 1:
+        return parts
+    stems = [(stem,) for stem in words(criterion.text)]
+    return [*parts * max(1, len(stems)), *stems]
 
 
 def _other(
     criterion: Criterion, answer: Normalised, places: Sequence[Sequence[Span]]
 ) -> tuple[Span, str] | None:
     """A sentence that has half of the fact and another piece in place of one that the answer lacks, and why it is."""
-    fact, text = cut(criterion.text), normalise(criterion.text)
+    fact = cut(criterion.text)
     absent = {piece.kind for piece in fact if not find(pattern_of(piece), answer)}
-    for start, end in about(answer.text, places, 0.5) if absent else ():
+    if not absent:
+        return None
+    known = normalise(criterion.text)
+    for start, end in about(answer.text, places, 0.5):
         for piece in cut(answer.text[start:end]):
-            is_known = find(piece.text, text) or any(
-                find(pattern_of(part), normalise(piece.text)) for part in fact
-            )
-            if piece.kind in absent and not is_known:
+            if piece.kind not in absent or find(piece.text, known):
+                continue
+            text = normalise(piece.text)
+            if not any(find(pattern_of(part), text) for part in fact):
                 return (start, end), f"states {piece.text!r} in place of a {piece.kind} of the fact"
     return None
 
@@ -162,8 +185,14 @@ def _stated(
     patterns: Iterable[Pattern], answer: Normalised, most: int | None = None
 ) -> list[tuple[Pattern, Span]]:
     """The patterns that the answer states, with the first place of each; at most `most`."""
-    pairs = ((pattern, span) for pattern in patterns if (span := find(pattern, answer)))
-    return list(islice(pairs, most))
+    stated: list[tuple[Pattern, Span]] = []
+    for pattern in patterns:
+        span = find(pattern, answer)
+        if span:
+            stated.append((pattern, span))
+        if len(stated) == most:
+            break
+    return stated
 
 
 def _shown(verdict: Verdict, answer: Normalised, span: Span, reason: str) -> Judgement:
@@ -173,10 +202,11 @@ def _shown(verdict: Verdict, answer: Normalised, span: Span, reason: str) -> Jud
     line_start = text.rfind("\n", 0, start) + 1
     first = max(line_start, start - _CONTEXT)
     line_end = text.find("\n", end)
-    last = min(len(text) if line_end < 0 else line_end, first + MAX_EVIDENCE)
-    evidence = text[first:last].rstrip()
-    lead = len(evidence) - len(evidence.lstrip())
-    return Judgement(verdict, evidence[lead:], first + lead, reason)
+    if line_end < 0:
+        line_end = len(text)
+    line = text[first:line_end][:MAX_EVIDENCE].rstrip()
+    evidence = line.lstrip()
+    return Judgement(verdict, evidence, first + len(line) - len(evidence), reason)
 
 
 def _name(pattern: Pattern) -> str:
@@ -189,15 +219,14 @@ def _names(patterns: Iterable[Pattern]) -> str:
 
 
 _EXTENSION = rf"\w\.(?:{'|'.join(sorted(FILE_EXTENSIONS))})"
-_FILE_NAME, _FILE_END = re.compile(f".*{_EXTENSION}"), re.compile(_EXTENSION + END)
+_FILE_NAME = re.compile(f".*{_EXTENSION}")
+_FILE_END = re.compile(_EXTENSION + END)
 _BRACKETS = "()[]{}\"'"
 _RANGE = r"L?\d{1,9}(?: ?(?:[-\u2013\u2014]|to) ?L?\d{1,9})?"
 _WORDED = rf"((?:[Ll]ines? |L(?=\d)){_RANGE}(?:(?:, ?| and |, and | & ){_RANGE})*+)"
 _PREPOSITION = r"(?:['\u2019]s)?(?: ?[,:\u2013\u2014-])? ?\(?(?:(?:at|on|in) )?"
-_CHINESE, _COUNTED = (
-    rf"\u7b2c ?({_RANGE}) ?\u884c",
-    rf"({_RANGE}) ?(?:\u884c\u76ee|\ubc88\uc9f8 ?\uc904)",
-)
+_CHINESE = rf"\u7b2c ?({_RANGE}) ?\u884c"
+_COUNTED = rf"({_RANGE}) ?(?:\u884c\u76ee|\ubc88\uc9f8 ?\uc904)"
 _LINE_SIGNS = rf"[\u7684\u306e\uff0c\u3001, (\uff08]{{0,3}}(?:{_CHINESE}|{_COUNTED})"
 """Chinese, Japanese and Korean words for a line."""
 _LINES = re.compile(
@@ -220,9 +249,8 @@ class Literal:
         """Where `answer` states the literal, as (start, end) of its normalised text."""
         match = self.body.search(answer.text)
         while match:
-            if self.before.match(answer.text, match.start()) and (
-                not self.lines or self.lines <= _lines(answer, *match.span())
-            ):
+            starts = self.before.match(answer.text, match.start())
+            if starts and (not self.lines or self.lines <= _lines(answer, *match.span())):
                 yield match.span()
             match = self.body.search(answer.text, match.start() + 1)
 
@@ -242,23 +270,17 @@ def literal(pattern: str) -> Literal:
 
 def _lines(text: Normalised, start: int, end: int) -> frozenset[Span]:
     """The lines, each as (first, last), that the original gives for the files named between `start` and `end`."""
-    places = (text.span(*name.span()) for name in _FILE_END.finditer(text.text, start, end))
     original = text.original
-    matches = (
-        match
-        for first, last in places
-        for match in (
-            _LINES.match(original, last),
-            _LINES_BEFORE.search(original, max(0, first - 200), first),
-        )
-        if match
-    )
-    ranges = (
-        re.findall(r"\d+", one)
-        for match in matches
-        for one in re.findall(_RANGE, match[match.lastindex or 0])
-    )
-    return frozenset((int(numbers[0]), int(numbers[-1])) for numbers in ranges)
+    lines: set[Span] = set()
+    for name in _FILE_END.finditer(text.text, start, end):
+        first, last = text.span(*name.span())
+        after_name = _LINES.match(original, last)
+        before_name = _LINES_BEFORE.search(original, max(0, first - 200), first)
+        for match in filter(None, (after_name, before_name)):
+            for part in re.findall(_RANGE, match[match.lastindex or 0]):
+                numbers = re.findall(r"\d+", part)
+                lines.add((int(numbers[0]), int(numbers[-1])))
+    return frozenset(lines)
 
 
 def _is_path(word: str) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Annotated
 
@@ -67,30 +67,28 @@ def read_reply(reply: str, nonce: str, answer: str, fact: str) -> Judgement:
         return unjudged("unparsable", f"replied: {_shown(reply)}")
     if content.id != nonce:
         return unjudged("unparsable", "the reply carries another request's id")
-    word = content.verdict.strip(_AROUND_QUOTES).capitalize()
-    if word not in (Verdict.MET, Verdict.PARTIAL, Verdict.MISSED):
+    verdict = content.verdict.strip(_AROUND_QUOTES).capitalize()
+    if verdict not in (Verdict.MET, Verdict.PARTIAL, Verdict.MISSED):
         return unjudged("outside_menu", f"replied {_shown(content.verdict)!r}")
-    verdict, reason = Verdict(word), _shown(content.reason or "")
-    is_telling = _tells(content.evidence, fact)
-    span = find_evidence(content.evidence, answer) if is_telling else None
-    if verdict is Verdict.MISSED and (
-        span or (is_telling and find_evidence(content.evidence, fact))
-    ):
-        return Judgement(verdict, "", None, reason)
-    if span is None:
-        return unjudged(
-            "evidence_not_found", f"{verdict.value} with evidence {_shown(content.evidence)!r}"
-        )
-    start, end = span
-    return Judgement(verdict, answer[start : min(end, start + MAX_EVIDENCE)], start, reason)
+    reason = _shown(content.reason or "")
+    evidence = content.evidence
+    if _tells(evidence, fact):
+        span = find_evidence(evidence, answer)
+        if verdict == Verdict.MISSED and (span or find_evidence(evidence, fact)):
+            return Judgement(Verdict.MISSED, reason=reason)
+        if span:
+            start, end = span
+            return Judgement(Verdict(verdict), answer[start:end][:MAX_EVIDENCE], start, reason)
+    return unjudged("evidence_not_found", f"{verdict} with evidence {_shown(evidence)!r}")
 
 
 def _tells(evidence: str, fact: str) -> bool:
     """True when evidence has at least three words (all words of a shorter fact) or a name of the fact."""
     if len(_WORD.findall(evidence)) >= min(_FEWEST_WORDS, len(_WORD.findall(fact))):
         return True
-    names = [piece.parts[-1] for piece in cut(fact) if piece.kind != "number"] + _NOUN.findall(fact)
-    return any(name.casefold() in evidence.casefold() for name in names)
+    names = [piece.parts[-1] for piece in cut(fact) if piece.kind != "number"]
+    text = evidence.casefold()
+    return any(name.casefold() in text for name in (*names, *_NOUN.findall(fact)))
 
 
 def find_evidence(evidence: str, answer: str) -> Span | None:
@@ -99,7 +97,8 @@ def find_evidence(evidence: str, answer: str) -> Span | None:
     quote = normalise(evidence).text
     if sum(map(str.isalnum, quote)) < _SHORTEST_EVIDENCE:
         return None
-    if span := _find(evidence, without_comments(answer)):
+    span = _find(evidence, without_comments(answer))
+    if span:
         return span
     plain = normalise(answer)
     span = _find(quote, plain.text)
@@ -118,33 +117,38 @@ def _find(quote: str, text: str) -> Span | None:
 
     flat = _flat(text)
     for pieces in ([quote], _ELLIPSIS.split(quote.strip(_AROUND_QUOTES), _MOST_GAPS)):
-        if span := _find_flat(list(filter(None, map(_flat, pieces))), flat):
+        span = _find_flat([*filter(None, map(_flat, pieces))], flat)
+        if span:
             return place(span[0]), place(span[1] - 1) + 1
     return None
 
 
 def _flat(text: str) -> str:
     """The words in lower case, with one space between them."""
-    return " ".join(
-        text.replace("\u0130", "I").lower().split()
-    )  # the only letter that `lower` makes two of
+    # \u0130 is the only letter that `lower` makes two of
+    return " ".join(text.replace("\u0130", "I").lower().split())
 
 
 def _find_flat(pieces: Sequence[str], text: str) -> Span | None:
     """The first span of the pieces in order, with at least a character and no filler in each gap."""
-    places = [[match.span() for match in re.finditer(re.escape(piece), text)] for piece in pieces]
-    chains = places[0] if places else []
-    for ahead in places[1:]:
-        longer, at = list[Span](), 0
-        for start, end in ahead:
-            while at < len(chains) and (
-                start - chains[at][1] > _LONGEST_GAP or FILLER in text[chains[at][1] : start]
-            ):
-                at += 1
-            if at < len(chains) and chains[at][1] < start:
-                longer.append((chains[at][0], end))
-        chains = longer
+    chains: list[Span] = []
+    for number, piece in enumerate(pieces):
+        places = [match.span() for match in re.finditer(re.escape(piece), text)]
+        chains = _continued(chains, places, text) if number else places
     return chains[0] if chains else None
+
+
+def _continued(chains: Sequence[Span], places: Iterable[Span], text: str) -> list[Span]:
+    """The chains of pieces with the next piece at one of its `places`, each as the earliest chain before it."""
+    longer: list[Span] = []
+    ahead = iter(chains)
+    chain = next(ahead, None)
+    for start, end in places:
+        while chain and (start - chain[1] > _LONGEST_GAP or FILLER in text[chain[1] : start]):
+            chain = next(ahead, None)
+        if chain and chain[1] < start:
+            longer.append((chain[0], end))
+    return longer
 
 
 _THOUGHT = re.compile(
@@ -163,22 +167,24 @@ def _parse(reply: str) -> Reply | None:
         objects = _objects(text) or _objects(_mended(text))
     except _DuplicateKeyError:
         return None
-    return objects[0] if objects and all(value == objects[0] for value in objects) else None
+    if objects and objects.count(objects[0]) == len(objects):
+        return objects[0]
+    return None
 
 
 def _objects(text: str) -> list[Reply]:
     decoder = json.JSONDecoder(object_pairs_hook=_without_duplicates, strict=False)
     objects: list[Reply] = []
-    at = text.find("{")
+    end = 0
     for _ in range(_MAX_OBJECTS):
-        if at < 0:
+        start = text.find("{", end)
+        if start < 0:
             break
         try:
-            value, end = decoder.raw_decode(text, at)
+            value, end = decoder.raw_decode(text, start)
             objects.append(Reply.model_validate(value))
         except (ValueError, RecursionError):
-            end = at + 1
-        at = text.find("{", end)
+            end = start + 1
     return objects
 
 

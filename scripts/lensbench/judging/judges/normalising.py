@@ -29,14 +29,16 @@ def _one_to_one() -> dict[str, str]:
         "'": "\u2018\u2019\u201a\u201b\u2032\u02bc\uff07",
         '"': "\u201c\u201d\u201e\u201f\u2033\uff02",
         "-": "\u2010\u2011\u2012\u2013\u2212\u2043\ufe58\ufe63\uff0d",
-        FILLER: "\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff"
-        + "".join(
-            map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x2070), *range(0xFE00, 0xFE10)])
-        ),
+        FILLER: "\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
+        "\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\u206a\u206b\u206c\u206d\u206e\u206f"
+        "\ufe00\ufe01\ufe02\ufe03\ufe04\ufe05\ufe06\ufe07\ufe08\ufe09\ufe0a\ufe0b\ufe0c\ufe0d\ufe0e\ufe0f\ufeff",
     }
-    plain = {character: target for target, characters in groups.items() for character in characters}
-    wide = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
-    return {**wide, **plain, **{mark: mark for mark in _WIDE_PUNCTUATION}}
+    table = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+    for target, characters in groups.items():
+        table |= dict.fromkeys(characters, target)
+    for mark in _WIDE_PUNCTUATION:
+        del table[mark]
+    return table
 
 
 _TABLE = _one_to_one()
@@ -105,13 +107,14 @@ def normalise(text: str) -> Normalised:
         .replace("\t", " ")
     )
     if not plain.isascii():
-        plain = _SPECIAL.sub(lambda special: _TABLE[special[0]], _INVISIBLE_TAG.sub(FILLER, plain))
+        plain = _INVISIBLE_TAG.sub(FILLER, plain)
+        plain = _SPECIAL.sub(lambda special: _TABLE[special[0]], plain)
     if "\x1b" in plain:
-        plain = _COLOUR.sub(lambda colour: FILLER * len(colour[0]), plain)
-    plain = _STRUCK.sub(lambda struck: FILLER * len(struck[0]), without_comments(plain))
+        plain = _COLOUR.sub(_fill, plain)
+    plain = _STRUCK.sub(_fill, without_comments(plain))
     plain = _without_marks(plain)
     plain = _LINES.sub(_without_lines, _BACKSLASH.sub(_slash, plain))
-    plain = _HERE.sub(lambda here: FILLER * len(here[0]), plain)
+    plain = _HERE.sub(_fill, plain)
     plain = _DIGIT_GROUPS.sub(lambda number: number[0].translate(_MARKS), plain)
     for thin in _THIN:
         plain = plain.replace(thin, " ")
@@ -124,15 +127,23 @@ def without_comments(text: str) -> str:
     if "<!--" not in text and "]:" not in text:
         return text
     pieces: list[str] = []
-    at = 0
-    while (start := text.find("<!--", at)) >= 0 and (close := text.find("-->", start + 2)) >= 0:
-        pieces += (text[at:start], FILLER * (close + 3 - start))
-        at = close + 3
-    if tail := _OPEN_COMMENT.search(text, at):
-        pieces += (text[at : tail.start()], FILLER * (len(text) - tail.start()))
-    else:
-        pieces.append(text[at:])
-    return _MARKDOWN_COMMENT.sub(lambda comment: FILLER * len(comment[0]), "".join(pieces))
+    position = 0
+    start = text.find("<!--")
+    while start >= 0:
+        close = text.find("-->", start + 2)
+        if close < 0:
+            break
+        pieces += (text[position:start], FILLER * (close + 3 - start))
+        position = close + 3
+        start = text.find("<!--", position)
+    tail = _OPEN_COMMENT.search(text, position)
+    end = tail.start() if tail else len(text)
+    pieces += (text[position:end], FILLER * (len(text) - end))
+    return _MARKDOWN_COMMENT.sub(_fill, "".join(pieces))
+
+
+def _fill(match: re.Match[str]) -> str:
+    return FILLER * len(match[0])
 
 
 def _without_marks(text: str) -> str:

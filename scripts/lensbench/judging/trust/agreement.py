@@ -31,13 +31,13 @@ MIN_TASKS = 12
 class Coefficient(NamedTuple):
     """A coefficient of agreement, 1 when it is perfect and 0 when it is as good as chance, with its 95% interval."""
 
-    value: float | None
+    value: float | None = None
     """The coefficient; None when unknown."""
-    low: float | None
+    low: float | None = None
     """The lower end of the interval."""
-    high: float | None
+    high: float | None = None
     """The upper end of the interval."""
-    reason: str
+    reason: str = ""
     """Why something is missing."""
 
 
@@ -83,41 +83,37 @@ class Agreement(TypedDict):
 
 def agreement(verdicts: Verdicts, conditions: Sequence[str], seed: int) -> Agreement:
     """The agreement of each two judges, overall and in each of `conditions`, and of all together."""
-    judges = sorted({judge for by_judge in verdicts.values() for judge in by_judge})
-    parts = {
-        name: {key: value for key, value in verdicts.items() if key[0].condition == name}
-        for name in conditions
-    }
-    overall = {key: value for part in parts.values() for key, value in part.items()}
-    return {
-        "pairs": [
-            {
-                "judges": [first, second],
-                "overall": two_judges(overall, first, second, seed),
-                "conditions": {
-                    name: two_judges(part, first, second, seed) for name, part in parts.items()
-                },
-            }
-            for first, second in combinations(judges, 2)
-        ],
-        "all": all_judges(overall, seed),
-    }
+    judges = {judge for votes in verdicts.values() for judge in votes}
+    overall = _of_conditions(verdicts, conditions)
+    parts = {name: _of_conditions(verdicts, [name]) for name in conditions}
+
+    def of_pair(pair: tuple[str, str]) -> AgreementOfPair:
+        return {
+            "judges": [*pair],
+            "overall": two_judges(overall, *pair, seed),
+            "conditions": {name: two_judges(part, *pair, seed) for name, part in parts.items()},
+        }
+
+    pairs = [of_pair(pair) for pair in combinations(sorted(judges), 2)]
+    return {"pairs": pairs, "all": all_judges(overall, seed)}
+
+
+def _of_conditions(verdicts: Verdicts, conditions: Sequence[str]) -> Verdicts:
+    return {key: votes for key, votes in verdicts.items() if key[0].condition in conditions}
 
 
 def two_judges(verdicts: Verdicts, first: str, second: str, seed: int) -> JudgePair:
     """Cohen's kappa with linear weights of two judges."""
     import numpy as np
 
-    both = [key for key, votes in sorted(verdicts.items()) if first in votes and second in votes]
-    tables = np.zeros((len({run.task for run, _ in both}), len(SCALE), len(SCALE)), int)
-    for table, keys in zip(tables, grouped(both, lambda key: key[0].task).values(), strict=True):
+    both = [key for key, votes in sorted(verdicts.items()) if {first, second} <= votes.keys()]
+    by_task = grouped(both, lambda key: key[0].task)
+    tables = np.zeros((len(by_task), len(SCALE), len(SCALE)), int)
+    for table, keys in zip(tables, by_task.values(), strict=True):
         for key in keys:
-            table[SCALE.index(verdicts[key][first]), SCALE.index(verdicts[key][second])] += 1
-    equal = (
-        sum(verdicts[key][first] is verdicts[key][second] for key in both) / len(both)
-        if both
-        else None
-    )
+            votes = verdicts[key]
+            table[SCALE.index(votes[first]), SCALE.index(votes[second])] += 1
+    equal = float(np.trace(tables.sum(0))) / len(both) if both else None
     return JudgePair(len(both), equal, _with_interval(tables, _kappa, seed))
 
 
@@ -128,9 +124,10 @@ def all_judges(verdicts: Verdicts, seed: int) -> All:
     several = [key for key, votes in sorted(verdicts.items()) if len(votes) > 1]
     tasks = grouped(several, lambda key: key[0].task).values()
     units = np.zeros((len(tasks), max(map(len, tasks), default=1), len(SCALE)), int)
-    for own, keys in zip(units, tasks, strict=True):
-        for unit, key in zip(own, keys, strict=False):
-            unit[:] = [list(verdicts[key].values()).count(verdict) for verdict in SCALE]
+    for number, keys in enumerate(tasks):
+        for unit, key in zip(units[number], keys, strict=False):
+            for verdict in verdicts[key].values():
+                unit[SCALE.index(verdict)] += 1
     return All(len(several), _with_interval(units, _alpha, seed))
 
 
@@ -141,44 +138,39 @@ def _kappa(tables: Floats) -> float:
     table = tables.sum(0)
     step = np.arange(len(SCALE))
     distance = np.abs(step[:, None] - step)
-    with np.errstate(
-        invalid="ignore", divide="ignore"
-    ):  # with a single verdict the result is NaN, as intended
-        by_chance = np.outer(table.sum(1), table.sum(0)) / table.sum()
+    by_chance = np.outer(table.sum(1), table.sum(0)) / table.sum()
+    # with a single verdict the result is NaN, as intended
+    with np.errstate(invalid="ignore", divide="ignore"):
         return float(1 - (distance * table).sum() / (distance * by_chance).sum())
 
 
 def _alpha(counts: Floats) -> float:
-    import krippendorff
     import numpy as np
+    from krippendorff import alpha
 
+    units = counts.reshape(-1, len(SCALE))
+    scale = range(len(SCALE))
     with np.errstate(invalid="ignore", divide="ignore"):
-        units = counts.reshape(-1, len(SCALE))
-        return float(
-            krippendorff.alpha(
-                value_counts=units, value_domain=range(len(SCALE)), level_of_measurement="ordinal"
-            )
-        )
+        return float(alpha(value_counts=units, value_domain=scale, level_of_measurement="ordinal"))
 
 
 def _with_interval(by_task: Floats, statistic: Callable[[Floats], float], seed: int) -> Coefficient:
     """The coefficient of counts whose first axis is the task, with its bootstrap interval."""
-    if not by_task.sum():
-        return Coefficient(None, None, None, "no criterion has two verdicts")
-    value = statistic(by_task)
-    if math.isnan(value):
-        return Coefficient(
-            None, None, None, "all verdicts are the same, so chance alone would agree as well"
-        )
-    if len(by_task) < MIN_TASKS:
-        return Coefficient(
-            value, None, None, f"an interval needs {MIN_TASKS} tasks, there are {len(by_task)}"
-        )
     import numpy as np
 
-    draws = np.random.default_rng(seed).integers(0, len(by_task), (RESAMPLES, len(by_task)))
-    ends = (1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2
-    low, high = map(float, np.quantile([statistic(by_task[tasks]) for tasks in draws], ends))
+    if not by_task.sum():
+        return Coefficient(reason="no criterion has two verdicts")
+    value = statistic(by_task)
+    if math.isnan(value):
+        reason = "all verdicts are the same, so chance alone would agree as well"
+        return Coefficient(reason=reason)
+    n = len(by_task)
+    if n < MIN_TASKS:
+        reason = f"an interval needs {MIN_TASKS} tasks, there are {n}"
+        return Coefficient(value, reason=reason)
+    draws = np.random.default_rng(seed).integers(0, n, (RESAMPLES, n))
+    resampled = [statistic(by_task[tasks]) for tasks in draws]
+    low, high = map(float, np.quantile(resampled, ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)))
     if math.isnan(low):
-        return Coefficient(value, None, None, "too few different verdicts for an interval")
-    return Coefficient(value, low, high, "")
+        return Coefficient(value, reason="too few different verdicts for an interval")
+    return Coefficient(value, low, high)

@@ -7,7 +7,7 @@ decided the same. All other verdicts depend on drafts or on an unvalidated judge
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
@@ -18,7 +18,7 @@ from lensbench.core.records import RunId
 from lensbench.core.tables import grouped
 from lensbench.judging.decisions import Key, is_person, majority
 from lensbench.judging.judges import Verdict
-from lensbench.judging.trust.agreement import All, Verdicts, two_judges
+from lensbench.judging.trust.agreement import All, Coefficient, Verdicts, two_judges
 from lensbench.judging.trust.bias import Decided, Points, persons_verdicts
 from lensbench.judging.trust.blinding_check import BlindingCheck
 
@@ -129,34 +129,28 @@ def believe(
         for key, verdict in decisions.items()
     }
     counts = {basis: list(bases.values()).count(basis) for basis in Basis}
+    doubtful = {key for key, basis in bases.items() if basis in UNTRUSTED}
     by_judges = {
         key: votes for key, votes in verdicts.items() if bases.get(key) is not Basis.PEOPLE
     }
-    caveat = _caveat(counts, labels)
-    waiting = sum(key not in decisions for key in drafts)
     constant = _constant(by_judges.values())
     patterns = "" if by_judges.keys() & drafts else constant.pop(MECHANICAL, "")
-    untrusted_count = sum(counts[basis] for basis in UNTRUSTED)
-    everywhere = [
-        *([_waiting(waiting)] if waiting else []),
-        *([caveat] if untrusted_count > MOST_UNEARNED * len(bases) else []),
-        *(f"The judge {sentence}, {HARDLY}" for sentence in constant.values()),
-        *(_chance(everybody) if by_judges else []),
-    ]
-    model_decides = counts[Basis.MODEL] + counts[Basis.UNVALIDATED] > 0
-    broken = {
-        name
-        for name, check in classifier.items()
-        if check.holds is False and name not in corrections
-    }
-    withheld = {
-        name: [
-            *everywhere,
-            *([_broken(classifier[name])] if model_decides and name in broken else []),
-        ]
-        for name in treatments
-    }
-    doubtful = {key for key, basis in bases.items() if basis in UNTRUSTED}
+    caveat = _caveat(counts, labels)
+    everywhere = []
+    undecided = len(set(drafts) - decisions.keys())
+    if undecided:
+        everywhere.append(_waiting(undecided))
+    if len(doubtful) > MOST_UNEARNED * len(bases):
+        everywhere.append(caveat)
+    everywhere += [f"The judge {sentence}, {HARDLY}" for sentence in constant.values()]
+    alpha = everybody.alpha
+    if by_judges and alpha.low is not None and alpha.low <= 0:
+        everywhere.append(_chance(alpha))
+    withheld = {name: [*everywhere] for name in treatments}
+    if counts[Basis.MODEL] or counts[Basis.UNVALIDATED]:
+        for name in withheld.keys() & classifier.keys() - set(corrections):
+            if classifier[name].holds is False:
+                withheld[name].append(_broken(classifier[name]))
     return Belief(counts, labels, caveat, withheld, list(_doubts(points, doubtful)), patterns)
 
 
@@ -170,11 +164,13 @@ def _basis(
         return Basis.TESTS
     if GIVEN in votes:
         return Basis.ELSEWHERE
-    patterns = [vote for judge, vote in votes.items() if judge == MECHANICAL and not drafted]
     models = [vote for judge, vote in votes.items() if judge in labels and labels[judge].enough]
-    if majority([*patterns, *models]) is verdict:
-        return Basis.PATTERNS if majority(patterns) is verdict else Basis.MODEL
-    return Basis.UNVALIDATED if labels.keys() & votes.keys() else Basis.DRAFTS
+    patterns = []
+    if MECHANICAL in votes and not drafted:
+        patterns.append(votes[MECHANICAL])
+    if majority([*patterns, *models]) is not verdict:
+        return Basis.UNVALIDATED if labels.keys() & votes.keys() else Basis.DRAFTS
+    return Basis.PATTERNS if majority(patterns) is verdict else Basis.MODEL
 
 
 def _doubts(points: Points, doubtful: Collection[Key]) -> Iterator[Doubt]:
@@ -186,39 +182,47 @@ def _doubts(points: Points, doubtful: Collection[Key]) -> Iterator[Doubt]:
 
 
 def _labels(verdicts: Verdicts, seed: int) -> dict[str, Labels]:
-    persons = persons_verdicts(verdicts)
-    with_human = {key: {**verdicts[key], HUMAN: verdict} for key, verdict in persons.items()}
+    """The model judges with their labels."""
+    with_human = {}
+    for key, verdict in persons_verdicts(verdicts).items():
+        with_human[key] = {**verdicts[key], HUMAN: verdict}
     judges = {judge for votes in verdicts.values() for judge in votes}
-    models = sorted(judge for judge in judges - {MECHANICAL, TESTS, GIVEN} if not is_person(judge))
-    pairs = {judge: two_judges(with_human, judge, HUMAN, seed) for judge in models}
-    return {judge: Labels(pair.n, pair.kappa.low) for judge, pair in pairs.items()}
+    labels = {}
+    for judge in sorted(judges - {MECHANICAL, TESTS, GIVEN}):
+        if not is_person(judge):
+            pair = two_judges(with_human, judge, HUMAN, seed)
+            labels[judge] = Labels(pair.n, pair.kappa.low)
+    return labels
 
 
 def _caveat(counts: Mapping[Basis, int], labels: Mapping[str, Labels]) -> str:
     """A sentence on verdicts by untrusted judges, and what to do; empty when there are none."""
-    total, sentences = sum(counts.values()), []
-    if count := counts[Basis.UNVALIDATED]:
+    total = sum(counts.values())
+    unvalidated = counts[Basis.UNVALIDATED]
+    drafts = counts[Basis.DRAFTS]
+    sentences = []
+    if unvalidated:
         judges = "; ".join(
-            f"{name}: {sample.n} of {ENOUGH_LABELS} labels by people"
-            + (
-                f", kappa from {sample.kappa_low:.2f}, needed {LOWEST_KAPPA}"
-                if sample.kappa_low is not None
-                else ""
-            )
-            for name, sample in labels.items()
-            if not sample.enough
+            _missing_labels(name, sample) for name, sample in labels.items() if not sample.enough
         )
         sentences.append(
-            f"{count} of {total} verdicts rest on an unvalidated judge ({judges}). "
+            f"{unvalidated} of {total} verdicts rest on an unvalidated judge ({judges}). "
             "Label its verdicts on the judge sheet, or write patterns."
         )
     if counts[Basis.ELSEWHERE]:
         sentences.append(ELSEWHERE)
-    if count := counts[Basis.DRAFTS]:
+    if drafts:
         sentences.append(
-            f"{count} of {total} verdicts rest on draft patterns that nobody has accepted. Accept or edit them."
+            f"{drafts} of {total} verdicts rest on draft patterns that nobody has accepted. Accept or edit them."
         )
     return " ".join(sentences)
+
+
+def _missing_labels(judge: str, sample: Labels) -> str:
+    sentence = f"{judge}: {sample.n} of {ENOUGH_LABELS} labels by people"
+    if sample.kappa_low is None:
+        return sentence
+    return f"{sentence}, kappa from {sample.kappa_low:.2f}, needed {LOWEST_KAPPA}"
 
 
 def _waiting(count: int) -> str:
@@ -229,28 +233,26 @@ def _waiting(count: int) -> str:
 HARDLY = "so it hardly tells answers apart."
 
 
-def _constant(votes: Iterable[Mapping[str, Verdict]]) -> dict[str, str]:
+def _constant(verdicts: Iterable[Mapping[str, Verdict]]) -> dict[str, str]:
     """The judges that gave one verdict nearly always, and how often."""
-    given = grouped((vote for by_judge in votes for vote in by_judge.items()), lambda vote: vote[0])
+    counts: dict[str, Counter[Verdict]] = defaultdict(Counter)
+    for votes in verdicts:
+        for judge, verdict in votes.items():
+            counts[judge][verdict] += 1
     sentences = {}
-    for judge, own in sorted(given.items()):
-        ((_, verdict), most), *_ = Counter(own).most_common(1)
-        if (
-            judge not in (TESTS, GIVEN)
-            and len(own) >= FEWEST_VERDICTS
-            and most > CONSTANT * len(own)
-        ):
-            sentences[judge] = f"{judge} gave {verdict} in {most} of {len(own)} verdicts"
+    for judge in sorted(counts.keys() - {TESTS, GIVEN}):
+        total = counts[judge].total()
+        verdict, most = counts[judge].most_common(1)[0]
+        if total >= FEWEST_VERDICTS and most > CONSTANT * total:
+            sentences[judge] = f"{judge} gave {verdict} in {most} of {total} verdicts"
     return sentences
 
 
-def _chance(everybody: All) -> Iterable[str]:
-    alpha = everybody.alpha
-    if alpha.value is not None and alpha.low is not None and alpha.low <= 0:
-        yield (
-            f"The judges may agree by chance alone: Krippendorff's alpha is {alpha.value:.2f}, its interval "
-            f"{alpha.low:.2f} to {alpha.high:.2f} reaches 0."
-        )
+def _chance(alpha: Coefficient) -> str:
+    return (
+        f"The judges may agree by chance alone: Krippendorff's alpha is {alpha.value:.2f}, its interval "
+        f"{alpha.low:.2f} to {alpha.high:.2f} reaches 0."
+    )
 
 
 def _broken(check: BlindingCheck) -> str:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lensbench.core.distributions import t_isf
@@ -60,9 +61,12 @@ class Share(NamedTuple):
     @property
     def would_find(self) -> float | None:
         """The true share that would be detected with 80% probability; None when the tasks do not differ."""
-        far, close = t_isf(0.025, self.tasks - 1), t_isf(0.2, self.tasks - 1)
         half = max(self.accuracy - self.low, self.high - self.accuracy)
-        return min(1.0, 0.5 + float(half * (1 + close / far))) if half else None
+        if not half:
+            return None
+        far = t_isf(0.025, self.tasks - 1)
+        close = t_isf(0.2, self.tasks - 1)
+        return min(1.0, 0.5 + float(half * (1 + close / far)))
 
 
 @dataclass(frozen=True)
@@ -90,8 +94,11 @@ class BlindingCheck:
     """Why nothing was computed."""
 
 
-Equals = dict[str, list[BlindedAnswer]]
-"""Answers to a task with the same score, by condition."""
+class Equals(NamedTuple):
+    """Answers to a task with the same score in both conditions."""
+
+    treated: list[BlindedAnswer]
+    baseline: list[BlindedAnswer]
 
 
 def guess_conditions(
@@ -104,64 +111,47 @@ def guess_conditions(
     From the other tasks the program learns the sign and the weight of each word, and guesses which side is the
     treatment's. Deterministic for the same answers and seed.
     """
-    sequence = sorted(
-        answers, key=lambda answer: (answer.task, answer.score, answer.condition, answer.text)
-    )
-    return {
-        name: _check(
-            (answer for answer in sequence if answer.condition in (name, baseline)),
-            name,
-            baseline,
-            seed,
-        )
-        for name in sorted({answer.condition for answer in sequence} - {baseline})
-    }
+    order = attrgetter("task", "score", "condition", "text")
+    by_condition = grouped(sorted(answers, key=order), lambda answer: answer.condition)
+    without = by_condition.pop(baseline, [])
+    return {name: _check(by_condition[name], without, seed) for name in sorted(by_condition)}
 
 
 def _check(
-    answers: Iterable[BlindedAnswer], treatment: str, baseline: str, seed: int
+    treated: Iterable[BlindedAnswer], baseline: Iterable[BlindedAnswer], seed: int
 ) -> BlindingCheck:
-    tasks: dict[str, list[Equals]] = {}
-    for (task, _), group in grouped(answers, lambda answer: (answer.task, answer.score)).items():
-        if len(equals := grouped(group, lambda answer: answer.condition)) > 1:
-            tasks.setdefault(task, []).append(equals)
-    n = sum(len(own) for groups in tasks.values() for equals in groups for own in equals.values())
+    by_score = grouped(treated, lambda answer: (answer.task, answer.score))
+    of_baseline = grouped(baseline, lambda answer: (answer.task, answer.score))
+    tasks: dict[str, list[Equals]] = defaultdict(list)
+    n = 0
+    for group in sorted(by_score.keys() & of_baseline.keys()):
+        equals = Equals(by_score[group], of_baseline[group])
+        tasks[group[0]].append(equals)
+        n += len(equals.treated) + len(equals.baseline)
     if len(tasks) < MIN_TASKS:
         few = f"only {len(tasks)} tasks have answers with the same score in both conditions"
         return BlindingCheck(n, len(tasks), reason=f"{few}, and the check needs {MIN_TASKS}")
-    share, original = (
-        _guessed(_differences(tasks.values(), treatment, baseline, field), seed)
-        for field in ("text", "original")
-    )
+    share = _guessed(_differences(tasks.values(), "text"), seed)
+    original = _guessed(_differences(tasks.values(), "original"), seed)
     return BlindingCheck(n, *share, share.low <= 0.5, original, share.would_find)
 
 
-def _differences(
-    tasks: Iterable[Sequence[Equals]], treatment: str, baseline: str, field: str
-) -> Floats:
+def _differences(tasks: Iterable[Sequence[Equals]], field: str) -> Floats:
     """A row per task: for each word of two tasks or more the treatment's share of answers with it minus the baseline's,
     and last the difference of log lengths. Each column is scaled to a sum of squares of 1.
     """
     import numpy as np
 
-    texts = [
-        [
-            (sign / len(equal[name]) / len(equals), _TOKEN.findall(getattr(answer, field).lower()))
-            for equal in equals
-            for name, sign in ((treatment, 1), (baseline, -1))
-            for answer in equal[name]
-        ]
-        for equals in tasks
-    ]
-    counts = Counter(
-        word for task in texts for word in {word for _, tokens in task for word in tokens}
-    )
+    weighted = [list(_weighted_tokens(task, field)) for task in tasks]
+    counts = Counter[str]()
+    for task in weighted:
+        counts.update({token for _, tokens in task for token in tokens})
     words = sorted(word for word, count in counts.items() if count > 1)
     column = {word: number for number, word in enumerate(words)}
-    rows = np.zeros((len(texts), len(words) + 1))
-    for row, task in zip(rows, texts, strict=True):
+    rows = np.zeros((len(weighted), len(words) + 1))
+    for row, task in zip(rows, weighted, strict=True):
         for weight, tokens in task:
-            row[[column[word] for word in {*tokens} if word in column]] += weight
+            row[[column[word] for word in column.keys() & set(tokens)]] += weight
             row[-1] += weight * math.log1p(len(tokens))
     rows[np.abs(rows[:, -1]) < _SAME_LENGTH, -1] = 0
     size = np.sqrt((rows**2).sum(axis=0))
@@ -169,16 +159,27 @@ def _differences(
     return table
 
 
+def _weighted_tokens(task: Sequence[Equals], field: str) -> Iterator[tuple[float, list[str]]]:
+    """The words of each answer, with its weight in the task: above 0 for the treatment, below for the baseline."""
+    for equals in task:
+        for sign, answers in ((1, equals.treated), (-1, equals.baseline)):
+            for answer in answers:
+                words = _TOKEN.findall(getattr(answer, field).lower())
+                yield sign / len(answers) / len(task), words
+
+
 def _guessed(rows: Floats, seed: int) -> Share:
     """The share of tasks in which the treatment is named, with the half-width that random labels reach in 2.5%: answers
     with equal scores could as well have each other's condition, which changes the sign of a task's row."""
     import numpy as np
 
-    signs = np.random.default_rng(seed).choice([-1.0, 1.0], (_FLIPS, len(rows)))
-    accuracy, *chance = _right(rows, np.vstack([np.ones(len(rows)), signs]))
-    bound = float(np.quantile([accuracy, *chance], 0.975, method="higher"))
-    share, margin = float(accuracy), max(0.0, bound - 0.5)
-    return Share(len(rows), share, max(0.0, share - margin), min(1.0, share + margin))
+    n = len(rows)
+    signs = np.random.default_rng(seed).choice([-1.0, 1.0], (_FLIPS, n))
+    shares = _right(rows, np.vstack([np.ones(n), signs]))
+    bound = np.quantile(shares, 0.975, method="higher")
+    accuracy = float(shares[0])
+    margin = max(0.0, float(bound) - 0.5)
+    return Share(n, accuracy, max(0.0, accuracy - margin), min(1.0, accuracy + margin))
 
 
 def _right(rows: Floats, signs: Floats) -> Floats:
