@@ -19,7 +19,7 @@ _FOR_TESTS = re.compile(
 )
 """A folder, or a file without its extension, with what only tests use."""
 _PROGRAM = re.compile(
-    r"test_.*\.py"
+    r"(unit)?test_.*\.py"
     r"|tests?\.(py|[cm]?[jt]sx?)"
     r"|.*_tests?\.(py|go|rs|cc|cpp|rb|exs|dart)"
     r"|.*[._-](tests?|specs?|tst|e2e|cy)\.[cm]?[jt]sx?"
