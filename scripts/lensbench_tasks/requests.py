@@ -46,7 +46,7 @@ SHOWN = 160
 
 def check_requests(config_file: Path) -> None:
     """Sends, stores and compares the first requests of the config's conditions. Raises UserError when one cannot be
-    sent, or when the baseline's request has a part that a treatment's lacks, which is not to go without something."""
+    sent, or when the baseline's request has a part that a treatment's lacks, which is to have all of it."""
     _, document = read_file(str(config_file))
     config = load_config(document.value, [str(config_file)])
     folder = run_folder(config)
@@ -70,9 +70,8 @@ def check_requests(config_file: Path) -> None:
     RequestFindings(agent, plan["settings_sha256"], additions).write(folder)
     changed = []
     for name, addition in additions.items():
-        is_part = (
-            left_out(plan["conditions"], baseline, name) or "tools" in plan["conditions"][name]
-        )
+        own = plan["conditions"][name]
+        is_part = left_out(plan["conditions"], baseline, name) or {"tools", "describe"} & own.keys()
         if addition.changed and not is_part:
             changed.append(names[name])
     if changed:

@@ -133,3 +133,30 @@ def test_a_part_of_a_server_lacks_the_other_tools_and_nothing_else(
     assert json.dumps(lean).count("Finds code.") == text.count("Finds code.")
     assert "crash" not in json.dumps(lean)
     assert RequestFindings.read(folder).additions["lean"].bytes < 0
+
+
+@pytest.mark.parametrize("cli", [cli.param for cli in CLIS.values()])
+def test_other_words_of_a_server_are_all_that_differs(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for key in ("ANTHROPIC_API_KEY", "CODEX_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(key, raising=False)
+    monkeypatch.chdir(tmp_path)
+    words = {
+        "Finds code.": "Finds what nobody finds.",
+        "Prefer find.": "Ask find first.",
+    }
+    described, instructions = words.values()
+    own = {"instructions": instructions, "tools": {"find": described}}
+    write(tmp_path, {"words.yaml": yaml.safe_dump({"lens": own})})
+    conditions = {
+        "now": {"mcp": "mcp.json"},
+        "told": {"mcp": "mcp.json", "describe": "words.yaml"},
+    }
+    check_requests(write_project(tmp_path, cli, conditions=conditions, baseline="now"))
+    requests = RunFolder(tmp_path / "bench" / "live").requests
+    now, told = ((requests / f"{name}.json").read_text() for name in conditions)
+    assert "Finds code." in now
+    for before, after in words.items():
+        now = now.replace(before, after)
+    assert json.loads(told) == json.loads(now)
