@@ -23,6 +23,7 @@ slurm: .venv-slurm/ready
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("lensbench needs Python 3.11 or newer: make PYTHON=python3.12 run")'
 	@tools/install.sh $(PYTHON) $(@D) $(filter-out requirements-uv.lock,$(filter %.lock,$^))
 	@$(@D)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(@D)/bin/python -m compileall -q scripts  # a sandbox cannot write there, and every run would compile its modules
 	@$(@D)/bin/python -m pip check  # a lock without what one of its packages imports ends here
 	@touch $@
 
