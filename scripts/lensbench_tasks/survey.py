@@ -37,8 +37,15 @@ class Survey:
     """The imports of each file."""
 
     @classmethod
-    def read(cls, root: Path, progress: Callable[[int, int], None] = lambda done, of: None) -> Self:
-        """Reads the tree below `root`, an absolute path; `progress` is told the number of files read, and of all."""
+    def read(
+        cls,
+        root: Path,
+        progress: Callable[[int, int], None] = lambda done, of: None,
+        *,
+        with_names: bool = True,
+    ) -> Self:
+        """Reads the tree below `root`, an absolute path; `progress` is told the number of files read, and of all.
+        Without names, which take a quarter of the time, `loose` is empty and `only` cannot be asked."""
         listing = tuple(list_sources(root))
         texts: dict[str, str] = {}
         codes: dict[str, Code] = {}
@@ -48,10 +55,8 @@ class Survey:
             text = read_text(root, source)
             if text is not None:
                 texts[source.path] = text
-                is_code = _is_own(source.path)
-                codes[source.path] = read_code(
-                    source.path, text, source.language, with_names=is_code
-                )
+                names = with_names and _is_own(source.path)
+                codes[source.path] = read_code(source.path, text, source.language, with_names=names)
                 languages[source.path] = source.language
         go_modules = {path: text for path, text in texts.items() if path.endswith("go.mod")}
         found = resolve_imports(codes, languages, go_modules)

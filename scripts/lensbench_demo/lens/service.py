@@ -60,7 +60,7 @@ class Service:
             start = time.monotonic()
             before = self._survey
             if force or before is None or not before.is_current:
-                self._survey = Survey.read(self.root)
+                self._survey = Survey.read(self.root, with_names=False)
             return graph.render(
                 {
                     "files_scanned": len(self._ready().listed),
@@ -106,5 +106,5 @@ class Service:
     def _ready(self) -> Survey:
         """The index, made now if necessary."""
         if self._survey is None:
-            self._survey = Survey.read(self.root)
+            self._survey = Survey.read(self.root, with_names=False)
         return self._survey
