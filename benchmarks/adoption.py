@@ -122,8 +122,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--replications", type=int, default=4000, help="benchmarks per row")
     replications = parser.parse_args().replications
-    intervals.RESAMPLES = 999  # sign flips
-    intervals.WEIGHTS = 9  # the floor is not used here
+    intervals.SIGN_FLIPS = 999  # sign flips
+    intervals.FLOOR_WEIGHTS = 9  # the floor is not used here
     rates = []
     print("| tasks | trials | icc | share | covered |\n|--:|--:|--:|--:|--:|")
     for row, rate in share_rows(replications):

@@ -289,7 +289,7 @@ def main() -> None:
     if options.blinding:
         print_blinding(replications)
         return
-    intervals.RESAMPLES = 999  # enough for the mid-p beside .05
+    intervals.SIGN_FLIPS = 999  # enough for the mid-p beside .05
     print(
         "| judges | truth | seen | GO, NO-GO, HARM before | by share | after |\n|---|--:|--:|---|---|---|"
     )

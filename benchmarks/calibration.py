@@ -485,7 +485,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="a file that gets the page, too")
     arguments = parser.parse_args()
     count = arguments.replications
-    intervals.RESAMPLES, intervals.WEIGHTS = 199, 9  # figures that decide nothing here
+    intervals.SIGN_FLIPS, intervals.FLOOR_WEIGHTS = 199, 9  # figures that decide nothing here
     commit = subprocess.run(
         ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=True
     )

@@ -64,7 +64,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--replications", type=int, default=1000, help="benchmarks per row")
     replications, short = parser.parse_args().replications, False
-    intervals.RESAMPLES = 199  # sign flips decide nothing here
+    intervals.SIGN_FLIPS = 199  # sign flips decide nothing here
     print(
         "| quantity | runaways: treatment, baseline | times | tasks | covered | plain mean |\n|---|---|--:|--:|--:|--:|"
     )

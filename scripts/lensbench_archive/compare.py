@@ -32,7 +32,7 @@ from lensbench.scores.adoption import (
     uses_of,
 )
 from lensbench.scores.complete_tasks import Known
-from lensbench.scores.differences import Comparison, as_change, differences, with_holm
+from lensbench.scores.differences import Comparison, as_change, with_holm
 from lensbench.scores.intervals import LARGEST, Estimate, estimate
 from lensbench.scores.quantities import QUANTITIES
 from lensbench_archive.compared_runs import (
@@ -194,7 +194,7 @@ class Shared(NamedTuple):
         comparison = self.comparison(run, condition)
         trials: Mapping[str, Sequence[Fraction | float]]
         if quantity == DELTA:
-            trials = differences(comparison.pairs(run.tables.score))
+            trials = comparison.deltas(run.tables.score)
         else:
             of = QUANTITIES[quantity].of
             trials, _ = comparison.known(partial(of, run.tables))
@@ -383,9 +383,7 @@ def _treatment(overlap: Shared, name: str) -> ComparedTreatment:
     deltas = {}
     for run, condition in (conditions := overlap.conditions(name)):
         comparison = overlap.comparison(run, condition)
-        deltas[run.name] = comparison.over(
-            differences(comparison.pairs(run.tables.score)), overlap.tasks
-        )
+        deltas[run.name] = comparison.over(comparison.deltas(run.tables.score), overlap.tasks)
     return ComparedTreatment(
         name, {run.name: one for run, one in conditions}, deltas, by_task(overlap, name)
     )

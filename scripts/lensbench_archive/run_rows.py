@@ -8,7 +8,7 @@ from pathlib import Path
 from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.records import Outcome, RunId
 from lensbench.core.tables import items, run_of_pair, run_of_row
-from lensbench.scores.quantities import WEIGHTS
+from lensbench.scores.quantities import TOKEN_WEIGHTS
 from lensbench.scores.run_tables import Tables, read_tables
 
 RunRow = dict[str, str | int | float | None]
@@ -55,7 +55,7 @@ def _measured(tables: Tables, run: RunId) -> Iterator[tuple[str, str | float | N
     for name, value in figures.items():
         yield name, None if value is None else float(value)
     tokens = tables.all_tokens(run) or {}
-    for kind in WEIGHTS:
+    for kind in TOKEN_WEIGHTS:
         yield f"tokens_{kind}", tokens.get(kind)
     record = tables.records.get(run)
     outcome = record.outcome if record else Outcome()

@@ -25,7 +25,7 @@ from lensbench.scores.adoption import tasks_for_adoption
 from lensbench.scores.estimates_file import EstimatesFile, decided_by_gate
 from lensbench.scores.gate_words import with_noun
 from lensbench.scores.intervals import Estimate
-from lensbench.scores.needed import MOST_TASKS, USUAL_BASELINES, Truth, power_of, tasks_for
+from lensbench.scores.needed import ASSUMED_BASELINES, MOST_TASKS, Truth, power_of, tasks_for
 from lensbench.scores.power import FEWEST_REPOSITORIES, tasks_needed, upper_sd
 from lensbench.scores.run_tables import read_tables
 from lensbench.scores.saving import quantities_of
@@ -264,7 +264,7 @@ def read_pilot(folder: Path, share: float) -> list[Pilot]:
                 float(seconds or 0),
                 price,
                 gate,
-                overall.baselines or USUAL_BASELINES,
+                overall.baselines or ASSUMED_BASELINES,
                 1.0 if overall.scope else overall.n / overall.repositories,
                 next((effort for effort in efforts if effort.delta is not None), None),
             )

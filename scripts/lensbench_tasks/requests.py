@@ -71,7 +71,7 @@ def check_requests(config_file: Path) -> None:
     changed = []
     for name, addition in additions.items():
         own = plan["conditions"][name]
-        is_part = left_out(plan["conditions"], baseline, name) or {"tools", "describe"} & own.keys()
+        is_part = left_out(plan, name) or {"tools", "describe"} & own.keys()
         if addition.changed and not is_part:
             changed.append(names[name])
     if changed:

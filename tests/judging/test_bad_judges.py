@@ -16,7 +16,7 @@ BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 def bad(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The module, with as many sign flips as it uses itself, and a tenth of the pairs by which it finds an effect."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    monkeypatch.setattr(intervals, "RESAMPLES", 999)
+    monkeypatch.setattr(intervals, "SIGN_FLIPS", 999)
     monkeypatch.setattr("worlds.BATCH", 10)
     return importlib.import_module("bad_judges")
 

@@ -65,7 +65,7 @@ def test_a_part_is_in_the_plan_and_a_comparison_like_any_other() -> None:
     assert "tools" not in plan["conditions"]["all"]
     assert "tools only find" in brings(plan["conditions"]["lean"])
     assert [*comparisons(plan)] == ["all", "lean", "lean against all"]
-    assert display_name(plan["conditions"], "without", "lean") == "lean"
+    assert display_name(plan, "lean") == "lean"
     other = plan_of(lean(only=["read"]))
     assert other["settings_sha256"] != plan["settings_sha256"]
     assert changes(plan, other) == ["conditions.lean.tools.only: was ['find'], is ['read']"]
@@ -73,11 +73,12 @@ def test_a_part_is_in_the_plan_and_a_comparison_like_any_other() -> None:
 
 @pytest.mark.usefixtures("in_use")
 def test_what_is_left_out_is_so_beside_a_baseline_that_has_it() -> None:
-    conditions = plan_of(lean(without=["read"]))["conditions"]
-    assert left_out(conditions, "all", "lean") == ["read"]
-    assert display_name(conditions, "all", "lean") == "without read"
-    assert left_out(conditions, "without", "lean") == []
-    assert display_name(conditions, "without", "lean") == "lean"
+    plan = plan_of(lean(without=["read"]))
+    assert left_out(plan, "lean") == []
+    assert display_name(plan, "lean") == "lean"
+    plan = {**plan, "baseline": "all"}
+    assert left_out(plan, "lean") == ["read"]
+    assert display_name(plan, "lean") == "without read"
 
 
 @pytest.mark.usefixtures("in_use")

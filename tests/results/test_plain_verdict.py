@@ -46,12 +46,12 @@ def results(
         "with": {"servers": more.get("servers", ["lens"])},
         "other": {"servers": more.get("others", ["graph", "grep"])},
     }
+    own: Any = {"baseline": "without", "conditions": conditions}
     return {
+        **own,
         "alpha": 0.05,
         "agent": {"kind": more.get("kind", "claude-code")},
-        "baseline": "without",
-        "conditions": conditions,
-        "names": {name: display_name(conditions, "without", name) for name in conditions},
+        "names": {name: display_name(own, name) for name in conditions},
         "given_up": [],
         "estimated_costs": more.get("estimated", {}),
         "instrument": {"judges": {}},

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from benches import Shape, make_bench
 from lensbench.core.records import Call
 from lensbench.core.system.places import ROOT
-from lensbench.results.markdown import MAX_CELL, cell, sentence
+from lensbench.results.markdown import LONGEST_CELL, cell, sentence
 from lensbench.results.results_file import SCHEMA
 
 Make = Callable[..., Any]
@@ -68,7 +68,7 @@ def test_no_text_leaves_its_cell(text: str) -> None:
     assert shown.isprintable()
     assert not re.search(r"(?<!\\)(?:\\\\)*[|`*\[\]~$]", re.sub(r"\\[^\w\s]", "", shown))
     assert not set("<>") & set(shown)
-    assert len(shown) <= 6 * MAX_CELL + 10
+    assert len(shown) <= 6 * LONGEST_CELL + 10
 
 
 def test_nothing_that_an_agent_or_a_user_writes_breaks_the_page(bench: Make) -> None:

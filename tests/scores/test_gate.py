@@ -34,7 +34,7 @@ BOUNDARY = 1.959964
 def _one_sign_flip() -> Iterator[None]:
     """The sign-flip p takes most of an estimate's time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(intervals, "RESAMPLES", 199)
+        patch.setattr(intervals, "SIGN_FLIPS", 199)
         yield
 
 

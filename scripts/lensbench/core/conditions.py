@@ -12,6 +12,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from typing_extensions import ReadOnly, TypedDict
+
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan, PlannedCondition, ToolFilter
 from lensbench.core.handed_over import text_of
@@ -53,32 +55,39 @@ def compared(plan: Plan) -> dict[str, PlannedCondition]:
     }
 
 
-def display_name(conditions: Mapping[str, PlannedCondition], baseline: str, condition: str) -> str:
+class Conditions(TypedDict):
+    """What a plan and results say of the conditions."""
+
+    baseline: ReadOnly[str]
+    conditions: ReadOnly[Mapping[str, PlannedCondition]]
+
+
+def display_name(plan: Conditions, condition: str) -> str:
     """What readers call a condition: its server, where it has one that no other condition has, or none, where only the
     baseline has none; else its name."""
+    conditions = plan["conditions"]
     servers = conditions[condition]["servers"]
-    if members := left_out(conditions, baseline, condition):
+    members = left_out(plan, condition)
+    if members:
         brings_nothing = not servers and not conditions[condition].get("files")
         if brings_nothing:
             return "without any of them"
         return f"without {' and '.join(members)}"
     others = [other for name, other in conditions.items() if name not in (condition, CLOSED_BOOK)]
     is_alone = all(other["servers"] != servers for other in others)
-    if is_alone and condition == baseline and not servers:
+    if is_alone and condition == plan["baseline"] and not servers:
         return "without a server"
     if is_alone and len(servers) == 1 and servers[0] not in conditions:
         return servers[0]
     return condition
 
 
-def left_out(
-    conditions: Mapping[str, PlannedCondition], baseline: str, condition: str
-) -> list[str]:
+def left_out(plan: Conditions, condition: str) -> list[str]:
     """What a condition goes `without`: servers, skills and files, and tools of servers that the baseline has, too."""
-    own = conditions[condition]
+    own = plan["conditions"][condition]
     members = [*own.get("without", ())]
     tools = own.get("tools", {})
-    if tools and own["mcp_sha256"] == conditions[baseline]["mcp_sha256"]:
+    if tools and own["mcp_sha256"] == plan["conditions"][plan["baseline"]]["mcp_sha256"]:
         members += tools.get("without", ())
     return members
 
@@ -100,9 +109,9 @@ def filtered_out(tools: ToolFilter, listing: Iterable[str]) -> list[str]:
     return excluded
 
 
-def of_condition(conditions: Mapping[str, PlannedCondition], baseline: str, condition: str) -> str:
+def of_condition(plan: Conditions, condition: str) -> str:
     """`with lens`, `without a server`, or `of the condition v2`: whose runs they are, in a sentence."""
-    name = display_name(conditions, baseline, condition)
+    name = display_name(plan, condition)
     if name.startswith("without "):
         return name
     return f"of the condition {name}" if name == condition else f"with {name}"
@@ -145,11 +154,7 @@ def comparisons(plan: Plan) -> dict[str, Sides]:
 
 def shown_names(plan: Plan) -> dict[str, str]:
     """What readers call each condition, and each comparison of two treatments: `v2 against v1`."""
-    conditions = plan["conditions"]
-    baseline = plan["baseline"]
-    names = dict[str, str]()
-    for condition in conditions:
-        names[condition] = display_name(conditions, baseline, condition)
+    names = {condition: display_name(plan, condition) for condition in plan["conditions"]}
     for name, sides in comparisons(plan).items():
         treatment = names[sides.treatment]
         names.setdefault(name, f"{treatment} against {names[sides.baseline]}")
@@ -159,7 +164,7 @@ def shown_names(plan: Plan) -> dict[str, str]:
 def _is_compared_with_others(plan: Plan, treatment: str) -> bool:
     """False for a condition of an ablation, which asks only what leaving something out changes, unless the config
     names a comparison with it."""
-    if not left_out(plan["conditions"], plan["baseline"], treatment):
+    if not left_out(plan, treatment):
         return True
     return any(treatment in name.split(" against ") for name in plan["gate"]["comparisons"])
 

@@ -165,12 +165,11 @@ def _bias(
         for judge, verdict in votes.items():
             by_judge[judge][key] = verdict
     together = _decided(decisions, "judges_verdict")
-    conditions = plan["conditions"]
     errors_of = partial(
         bias.judge_bias,
         persons=persons,
         comparisons=decided_comparisons(plan),
-        whose={name: of_condition(conditions, plan["baseline"], name) for name in conditions},
+        whose={name: of_condition(plan, name) for name in plan["conditions"]},
     )
     judges = sorted(judge for judge in by_judge if not is_person(judge))
     return {

@@ -7,7 +7,6 @@ it out says whether the member earns its place. All these verdicts share the gat
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from lensbench.core import numbers
@@ -20,14 +19,14 @@ from lensbench.scores.gate_words import OF_MEMBER
 
 if TYPE_CHECKING:
     from lensbench.core.records import Record
-    from lensbench.results.results_file import BenchmarkFacts, Figure, Member, Word
+    from lensbench.results.results_file import ExactFacts, Figure, Member, Word
     from lensbench.runs.requests_file import RequestFindings
     from lensbench.scores.estimates_file import Compared
     from lensbench.scores.run_tables import Tables
 
 ORDER: tuple[Word, ...] = ("costs", "earns", "cannot tell")
 """What can be decided comes first."""
-COLUMNS = {
+SHOWN_QUANTITIES = {
     "Score without it": "score",
     "Tokens in": "tokens_input",
     "Cost": "cost_usd",
@@ -37,7 +36,7 @@ COLUMNS = {
 
 
 def ablation(
-    data: BenchmarkFacts[Fraction],
+    data: ExactFacts,
     tables: Tables,
     listing: PreflightFindings,
     requests: RequestFindings,
@@ -46,30 +45,25 @@ def ablation(
     """The rows of an ablation, and what they show together in sentences; both empty for other benchmarks."""
     plan = tables.plan
     everything = [record for record in tables.valid if record.condition == data["baseline"]]
+    listed = listing.tools.get(data["baseline"], ())
     members: list[Member] = []
     tools: list[str] = []
     for name, comparison in decided_by_gate(data["estimates"]).items():
-        members_out = left_out(data["conditions"], data["baseline"], comparison["treatment"])
+        members_out = left_out(data, comparison["treatment"])
         if not members_out or name == NOTHING or comparison["baseline"] != data["baseline"]:
             continue
         added = requests.addition(name, plan["settings_sha256"])
         tokens = added.tokens if added else _listed(listing, data["baseline"], name)
         tools += data["conditions"][name].get("tools", {}).get("without", ())
-        listed = listing.tools.get(data["baseline"], ())
         called = _called(everything, members_out, listed)
         row = _member(name, comparison, members_out, called, tokens)
-        for heading, quantity in COLUMNS.items():
+        for heading, quantity in SHOWN_QUANTITIES.items():
             row["changes"][heading] = _shown(figures[name].get(quantity))
         members.append(row)
     if not members:
         return [], []
     members.sort(key=lambda row: ORDER.index(row["word"]))
-    others = [
-        tool
-        for tool in listing.tools.get(data["baseline"], ())
-        if tools and not _is_one_of(tools, tool)
-    ]
-    is_whole = not others
+    is_whole = not tools or all(_is_one_of(tools, tool) for tool in listed)
     return members, [*_sentences(data, members, plan["gate"]["margin"], is_whole)]
 
 
@@ -115,31 +109,34 @@ def _listed(listing: PreflightFindings, everything: str, name: str) -> int | Non
 def _called(records: list[Record], members: Iterable[str], tools: Iterable[str]) -> str:
     """In how many runs a tool of one of these servers, or one of these tools, was called without an error, of those
     that show their calls. `tools`: those that the servers list."""
-    shown = [record.seen.calls for record in records if record.seen.calls is not None]
-    known = {server for record in records for server in record.taps or record.outcome.servers or ()}
-    beginnings = tuple(f"mcp__{member}__" for member in members if member in known)
+    servers: set[str] = set()
+    worked: list[set[str]] = []
+    for record in records:
+        servers.update(record.taps or record.outcome.servers or ())
+        if record.seen.calls is not None:
+            worked.append({call.name for call in record.seen.calls if call.count > call.errors})
+    beginnings = tuple(f"mcp__{member}__" for member in members if member in servers)
     meant = {tool for tool in tools if _is_one_of(members, tool)}
-    if not shown or not (beginnings or meant):
+    if not worked or not (beginnings or meant):
         return numbers.MISSING
     called = 0
-    for calls in shown:
-        good = [call.name for call in calls if call.count > call.errors]
-        called += any(name.startswith(beginnings) or name in meant for name in good)
-    return f"{called} of {len(shown)}"
+    for names in worked:
+        called += any(name.startswith(beginnings) or name in meant for name in names)
+    return f"{called} of {len(worked)}"
 
 
 def _sentences(
-    data: BenchmarkFacts[Fraction], members: list[Member], margin: float, is_whole: bool
+    data: ExactFacts, members: list[Member], margin: float, is_whole: bool
 ) -> Iterable[str]:
     """Which members can go, and what they do together, if `none` lacks nothing else (`is_whole`). `margin`: by how many
     points answers must not be worse."""
-    by_word: dict[Word, list[str]] = {}
+    by_word: dict[Word, list[str]] = {"earns": [], "costs": [], "cannot tell": []}
     for row in members:
-        by_word.setdefault(row["word"], []).append(row["member"])
-    if len(by_word.get("cannot tell", ())) == len(members):
+        by_word[row["word"]].append(row["member"])
+    if not by_word["earns"] and not by_word["costs"]:
         yield "No member is shown to earn its place, and none to cost more than it gives."
-    if costs := by_word.get("costs"):
-        yield f"{_these(costs)} can go."
+    if by_word["costs"]:
+        yield f"{_these(by_word['costs'])} can go."
     savers = []
     for row in members:
         if data["estimates"][row["condition"]]["gate"].verdict == "SAVES":
@@ -148,15 +145,15 @@ def _sentences(
         yield (
             f"{_these(savers)} only save, each alone: take out one and ask again, as they may replace each other."
         )
-    if earns := by_word.get("earns"):
-        verb = "earns its" if len(earns) == 1 else "earn their"
-        yield f"{_these(earns)} {verb} place."
+    if by_word["earns"]:
+        verb = "earns its" if len(by_word["earns"]) == 1 else "earn their"
+        yield f"{_these(by_word['earns'])} {verb} place."
     nothing = data["estimates"].get(NOTHING) if is_whole else None
     if nothing is None or "gate" not in nothing or nothing["gate"].verdict != "HARM":
         return
     yield f"Without all of them answers are worse ({numbers.points(shown_difference(nothing).delta)})."
-    spared = [_is_no_worse(data["estimates"][row["condition"]], margin / 100) for row in members]
-    if not by_word.get("earns") and all(spared):
+    can_go = [_is_no_worse(data["estimates"][row["condition"]], margin / 100) for row in members]
+    if not by_word["earns"] and all(can_go):
         count = {2: "two"}.get(len(members), str(len(members)))
         yield (
             f"Leaving out any one of them alone makes answers at most {margin:g} points worse: one of these"
@@ -170,4 +167,5 @@ def _is_no_worse(comparison: Compared, margin: float) -> bool:
 
 
 def _these(names: list[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last

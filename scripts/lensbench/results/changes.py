@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 
 from lensbench.changes.execute import Trouble
+from lensbench.changes.patches import PatchSize
 from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import mean
@@ -20,23 +22,26 @@ from lensbench.scores.run_tables import Tables
 
 def changes_view(folder: Path, tables: Tables) -> Changes[Fraction]:
     """By condition how many runs are resolved, and by treatment McNemar's test; empty without change tasks."""
-    files = {
-        record.run: tested_file(folder, record.run)
-        for record in tables.valid
-        if record.patch_sha256
-    }
-    reports = {run: read_typed(file, Tested) for run, file in files.items() if file.exists()}
-    results = {run: report for run, report in reports.items() if not report.unstarted}
-    if not reports:
+    plan = tables.plan
+    results = {}
+    unjudged = 0
+    for record in tables.valid:
+        file = tested_file(folder, record.run)
+        if record.patch_sha256 and file.exists():
+            report = read_typed(file, Tested)
+            unjudged += bool(report.unstarted)
+            if not report.unstarted:
+                results[record.run] = report
+    if not results and not unjudged:
         return {}
+    tests = {}
+    for name in treatments(plan):
+        tests[name] = mcnemar(_pairs(plan, name, results), plan["trials"])
     return {
         "runs": [_run(run, results[run]) for run in sorted(results)],
-        "unjudged": len(reports) - len(results),
-        "conditions": {name: _condition(name, results) for name in tables.plan["conditions"]},
-        "treatments": {
-            name: mcnemar(_pairs(tables.plan, name, results), tables.plan["trials"])
-            for name in treatments(tables.plan)
-        },
+        "unjudged": unjudged,
+        "conditions": {name: _condition(name, results) for name in plan["conditions"]},
+        "treatments": tests,
     }
 
 
@@ -54,22 +59,21 @@ def _run(run: RunId, report: Tested) -> ChangedRun[Fraction]:
 
 def _condition(name: str, results: Mapping[RunId, Tested]) -> ChangesOfCondition[Fraction]:
     reports = [report for run, report in results.items() if run.condition == name]
+    troubles = Counter(report.trouble for report in reports)
     return {
         "resolved": sum(report.resolved for report in reports),
         "runs": len(reports),
         "files": mean(Fraction(len(report.size.files)) for report in reports),
-        "lines": mean(Fraction(report.size.added + report.size.removed) for report in reports),
-        "reference_lines": mean(
-            Fraction(report.reference.added + report.reference.removed) for report in reports
-        ),
+        "lines": mean(_lines(report.size) for report in reports),
+        "reference_lines": mean(_lines(report.reference) for report in reports),
         "left_out": sum(bool(report.left_out) for report in reports),
-        "untrusted": sum(
-            report.trouble in (Trouble.FORGED, Trouble.WRONG_HELD) for report in reports
-        ),
-        "timed_out": sum(
-            report.trouble in (Trouble.TIMED_OUT, Trouble.OVER_LIMIT) for report in reports
-        ),
+        "untrusted": troubles[Trouble.FORGED] + troubles[Trouble.WRONG_HELD],
+        "timed_out": troubles[Trouble.TIMED_OUT] + troubles[Trouble.OVER_LIMIT],
     }
+
+
+def _lines(size: PatchSize) -> Fraction:
+    return Fraction(size.added + size.removed)
 
 
 def _pairs(plan: Plan, treatment: str, results: Mapping[RunId, Tested]) -> dict[str, list[Pair]]:
@@ -77,7 +81,6 @@ def _pairs(plan: Plan, treatment: str, results: Mapping[RunId, Tested]) -> dict[
     for run, report in results.items():
         base = results.get(run._replace(condition=plan["baseline"]))
         if run.condition == treatment and base:
-            pairs.setdefault(run.task, []).append(
-                (Fraction(report.resolved), Fraction(base.resolved))
-            )
+            pair = (Fraction(report.resolved), Fraction(base.resolved))
+            pairs.setdefault(run.task, []).append(pair)
     return pairs

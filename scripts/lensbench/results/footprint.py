@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from math import ceil
 from pathlib import Path
 from statistics import mean
@@ -29,7 +29,6 @@ _REPLACED = "exceeds maximum allowed tokens"
 def footprint(folder: Path, tables: Tables, treatment: str) -> list[str]:
     """The figures in sentences; none that are unknown."""
     listing = PreflightFindings.read(folder)
-    baseline = tables.plan["baseline"]
     requests = RequestFindings.read(folder)
     addition = requests.addition(treatment, tables.plan["settings_sha256"])
     if addition:
@@ -46,32 +45,43 @@ def footprint(folder: Path, tables: Tables, treatment: str) -> list[str]:
         )
     else:
         return []
-    lines = [sentence]
     tools = sorted(map(short_name, listing.tools.get(treatment, ())), key=len, reverse=True)
-    calls = [(tool, step) for tool, step in _calls(folder, tables, treatment, tools) if tool]
-    sizes: dict[str, list[float]] = {}
-    for tool, step in sorted(calls, key=lambda call: call[0]):
-        sizes.setdefault(tool, []).append(_tokens(step))
-    if averages := ", ".join(
-        f"{tool} {mean(values):,.0f} in {len(values)}" for tool, values in sizes.items()
-    ):
-        lines.append(f"Estimated tokens of results, on average over calls: {averages}.")
-    long = Counter(
-        tool
-        for tool, step in calls
-        if _REPLACED in step.got or _tokens(step) * BYTES_A_TOKEN > LONG_RESULT
-    )
-    if cut := ", ".join(
-        f"{tool} {count} of {len(sizes[tool])}" for tool, count in sorted(long.items())
-    ):
-        lines.append(
-            f"Results too long for Claude Code, which gives its model the name of a file instead: {cut}."
+    steps: dict[str, list[Step]] = {}
+    for tool, step in _calls(folder, tables, treatment, tools):
+        if tool:
+            steps.setdefault(tool, []).append(step)
+    if not steps:
+        return [sentence]
+    others = [_tokens(step) for _, step in _calls(folder, tables, tables.plan["baseline"], [])]
+    return [sentence, *_of_results(steps, tokens, others)]
+
+
+def _of_results(
+    steps: Mapping[str, Sequence[Step]], tokens: int, others: Sequence[float]
+) -> Iterator[str]:
+    """What the results of each tool's calls cost, and against the agent's own tools (`others`) the list of `tokens`."""
+    averages = []
+    cut = []
+    for tool, calls in sorted(steps.items()):
+        averages.append(f"{tool} {mean(map(_tokens, calls)):,.0f} in {len(calls)}")
+        long = sum(map(_is_long, calls))
+        if long:
+            cut.append(f"{tool} {long} of {len(calls)}")
+    yield f"Estimated tokens of results, on average over calls: {', '.join(averages)}."
+    if cut:
+        yield (
+            "Results too long for Claude Code, which gives its model the name of a file instead:"
+            f" {', '.join(cut)}."
         )
-    if averages and (usual := [_tokens(step) for _, step in _calls(folder, tables, baseline, [])]):
-        saving = mean(usual) - mean(_tokens(step) for _, step in calls)
-        own = f"One of the agent's own tools has {mean(usual):,.0f}"
-        lines.append(f"{own}: the list is paid for {_paid(tokens, saving)} of these.")
-    return lines
+    if others:
+        usual = mean(others)
+        saving = usual - mean(map(_tokens, chain(*steps.values())))
+        own = f"One of the agent's own tools has {usual:,.0f}"
+        yield f"{own}: the list is paid for {_paid(tokens, saving)} of these."
+
+
+def _is_long(step: Step) -> bool:
+    return _REPLACED in step.got or _tokens(step) * BYTES_A_TOKEN > LONG_RESULT
 
 
 def _paid(tokens: float, saving: float) -> str:

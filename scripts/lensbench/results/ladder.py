@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from fractions import Fraction
 from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +15,7 @@ from lensbench.scores.rules import ReasonKind
 
 if TYPE_CHECKING:
     from lensbench.core.frozen_plan import PlannedCondition
-    from lensbench.results.results_file import BenchmarkFacts
+    from lensbench.results.results_file import ExactFacts
 
 
 class Rungs(NamedTuple):
@@ -70,7 +69,7 @@ def _without_search(conditions: Mapping[str, PlannedCondition], both: str) -> st
     return ""
 
 
-def ladder(data: BenchmarkFacts[Fraction]) -> tuple[list[dict[str, str]], list[str]]:
+def ladder(data: ExactFacts) -> tuple[list[dict[str, str]], list[str]]:
     """The steps of all ladders, and what each ladder shows in a sentence; empty without a ladder."""
     found = list(ladders(data["conditions"], data["baseline"]))
     steps = []
@@ -85,7 +84,7 @@ def ladder(data: BenchmarkFacts[Fraction]) -> tuple[list[dict[str, str]], list[s
     return steps, sentences
 
 
-def _meaning(data: BenchmarkFacts[Fraction], rungs: Rungs) -> str:
+def _meaning(data: ExactFacts, rungs: Rungs) -> str:
     """What the score says of server and words."""
     baseline = data["baseline"]
     adds = _is_shown(data, Sides(rungs.both, rungs.words))
@@ -103,7 +102,7 @@ def _meaning(data: BenchmarkFacts[Fraction], rungs: Rungs) -> str:
     return "The server helps with its words."
 
 
-def _is_shown(data: BenchmarkFacts[Fraction], step: Sides) -> bool:
+def _is_shown(data: ExactFacts, step: Sides) -> bool:
     """True when a sign-flip test shows that the upper rung is better (Holm), and nothing but the offline agent
     undoes its verdict."""
     rung = step.treatment
@@ -117,7 +116,7 @@ def _is_shown(data: BenchmarkFacts[Fraction], step: Sides) -> bool:
     return is_gain == (sides.treatment == rung)
 
 
-def _adoption_by_words(data: BenchmarkFacts[Fraction], rungs: Rungs) -> str:
+def _adoption_by_words(data: ExactFacts, rungs: Rungs) -> str:
     """What the words do to the use of the server's tools; "" where it is not known."""
     sides = _sides(data, Sides(rungs.both, rungs.server))
     found = data["estimates"][_name(data, sides)]["adoption"]["difference"]
@@ -128,19 +127,19 @@ def _adoption_by_words(data: BenchmarkFacts[Fraction], rungs: Rungs) -> str:
     return f" {says_step(found, 'The words')}."
 
 
-def _sides(data: BenchmarkFacts[Fraction], step: Sides) -> Sides:
+def _sides(data: ExactFacts, step: Sides) -> Sides:
     """The step as it is compared: `gate.comparisons` may have the lower rung first."""
     turned = Sides(step.baseline, step.treatment)
     return turned if _name(data, turned) in data["estimates"] else step
 
 
-def _name(data: BenchmarkFacts[Fraction], sides: Sides) -> str:
+def _name(data: ExactFacts, sides: Sides) -> str:
     if sides.baseline == data["baseline"]:
         return sides.treatment
     return f"{sides.treatment} against {sides.baseline}"
 
 
-def _step(data: BenchmarkFacts[Fraction], step: Sides) -> dict[str, str]:
+def _step(data: ExactFacts, step: Sides) -> dict[str, str]:
     """A row of the table; a dash for unknown."""
     adoption = data["estimates"][step.treatment]["adoption"]["treatment"]
     calls = numbers.MISSING

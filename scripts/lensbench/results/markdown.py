@@ -12,14 +12,14 @@ from lensbench.core.system.places import template_environment
 from lensbench.core.tables import items
 from lensbench.results.lost_pairs import kinds_in_words
 from lensbench.results.page.judges import coefficient, coefficient_interval
-from lensbench.results.presented import FEWEST_TASKS, shown_difference
+from lensbench.results.presented import FEWEST_TASKS_OF_GROUP, shown_difference
 from lensbench.runs.reasons import REASONS
 from lensbench.scores.gate_words import level_text, with_noun
 from lensbench.scores.intervals import LARGEST, Estimate
 
 MANY_DISCARDS = 4
 """Above this many discards the cause has to be looked for (protocol, section 6)."""
-MAX_CELL = 300
+LONGEST_CELL = 300
 """Longer texts are cut: the whole one stands in the csv tables."""
 _ESCAPED = str.maketrans(
     {mark: f"\\{mark}" for mark in "\\`*[]|~$"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
@@ -32,34 +32,46 @@ _BLOCK = re.compile(r"^([#+=-]+|\d+(?=[.)](?:\s|$)))")
 
 def cell(value: Any) -> str:
     """Any text on one line: nothing in it can end a table cell, begin Markdown or become HTML."""
-    text = printable(str("" if value is None else value))
+    text = printable("" if value is None else str(value))
     text = " ".join(text.split())
     if not text:
         return numbers.MISSING
-    line = text if len(text) <= MAX_CELL else f"{text[:MAX_CELL]}…"
-    line = _EMPHASIS.sub(lambda match: "\\_" * len(match[0]), line.translate(_ESCAPED))
-    return _BLOCK.sub(
-        lambda match: f"{match[0]}\\" if match[0].isdigit() else f"\\{match[0]}", line
-    )
+    if len(text) > LONGEST_CELL:
+        text = f"{text[:LONGEST_CELL]}…"
+    text = text.translate(_ESCAPED)
+    text = _EMPHASIS.sub(lambda match: match[0].replace("_", "\\_"), text)
+    return _BLOCK.sub(_unblocked, text)
+
+
+def _unblocked(match: re.Match[str]) -> str:
+    """The start of a list or a heading as text."""
+    if match[0].isdigit():
+        return f"{match[0]}\\"
+    return f"\\{match[0]}"
 
 
 def p_value(p: float | None) -> str:
     """A p value; never 0."""
-    return numbers.MISSING if p is None else "< 0.001" if p < 0.0005 else f"{p:.3f}"
+    if p is None:
+        return numbers.MISSING
+    return "< 0.001" if p < 0.0005 else f"{p:.3f}"
 
 
 def sentence(text: str) -> str:
     """A sentence of our own, in which names that others chose may stand; never cut. `Commands` are code."""
     pieces = re.split(f"({_COMMAND})", text)
-    return "".join(
-        piece if number % 2 else _escaped(piece) for number, piece in enumerate(pieces)
-    ).strip()
+    pieces[::2] = map(_escaped, pieces[::2])
+    return "".join(pieces).strip()
 
 
 def _escaped(text: str) -> str:
     """Words with the blanks around them, if any."""
-    words = " ".join(cell(part) for part in re.findall(r"(?:\S+\s*){1,20}", text))
-    return f"{' ' * text[:1].isspace()}{words}{' ' * (bool(words) and text[-1:].isspace())}"
+    words = " ".join(map(cell, re.findall(r"(?:\S+\s*){1,20}", text)))
+    if text[:1].isspace():
+        words = f" {words}"
+    if words.strip() and text[-1:].isspace():
+        words += " "
+    return words
 
 
 FILTERS: Mapping[str, Callable[..., object]] = {
@@ -116,17 +128,13 @@ def render(
 
 def _findable(share: float | None) -> str:
     """A difference that would be found; with few tasks there may be none."""
-    return (
-        "none that is possible"
-        if share and share > LARGEST
-        else numbers.points(share).removeprefix("+")
-    )
+    if share and share > LARGEST:
+        return "none that is possible"
+    return numbers.points(share).removeprefix("+")
 
 
 def interval_of_group(estimate: Estimate) -> str:
     """The interval of a category or a repository, where it has the tasks for one."""
-    return (
-        "too few tasks"
-        if estimate.n < FEWEST_TASKS
-        else numbers.interval(estimate.low, estimate.high)
-    )
+    if estimate.n < FEWEST_TASKS_OF_GROUP:
+        return "too few tasks"
+    return numbers.interval(estimate.low, estimate.high)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from lensbench.core.conditions import left_out
@@ -20,69 +19,86 @@ from lensbench.scores.measures import N
 from lensbench.scores.rules import FEWEST_TASKS
 
 if TYPE_CHECKING:
-    from lensbench.core.frozen_plan import Verdict
-    from lensbench.results.results_file import BenchmarkFacts, Plain
+    from lensbench.results.results_file import BenchmarkFacts, ExactFacts, Plain
     from lensbench.scores.estimates_file import Compared
     from lensbench.scores.gate import GateVerdict
     from lensbench.scores.intervals import Estimate
 
 
-def plain_verdict(data: BenchmarkFacts[Fraction], name: str) -> Plain:
+def plain_verdict(data: ExactFacts, name: str) -> Plain:
     """The plain words for a comparison by its name."""
     comparison = data["estimates"][name]
-    names = data["names"]
-    new = names[comparison["treatment"]]
-    old = names[comparison["baseline"]]
-    members = left_out(data["conditions"], data["baseline"], comparison["treatment"])
+    new = data["names"][comparison["treatment"]]
+    old = data["names"][comparison["baseline"]]
     is_of_two = comparison["baseline"] != data["baseline"]
-    gate = comparison["gate"]
-    few = comparison["too_few_calls"]
-    lead = "We cannot tell yet."
     is_offline = data["agent"]["kind"] == "offline"
-    facts = f"{_tasks(comparison)}.{_missing(data)}"
+    tasks = _tasks(comparison)
+    effort = f"{_effort(data, comparison)}.{_where(comparison, data['alpha'])}"
     then = _next(data, comparison)
     if not comparison["score"]["overall"].n:
-        facts = f"No task has a score in both conditions.{_missing(data)}"
         lead = "Nothing can be compared yet."
+        facts = "No task has a score in both conditions."
         then = _first_step(data)
-    elif few:
-        lead = few
+    elif comparison["too_few_calls"]:
+        lead = comparison["too_few_calls"]
+        facts = f"{tasks}."
+    elif is_offline:
+        lead = "The pipeline works. No verdict: a search program answered, not a language model."
+        label = new if new.startswith("without ") else f"with {new}"
+        facts = f"{label[0].upper()}{label[1:]}: {tasks}{effort}"
+        then = _ask_a_model(data)
     else:
-        where = _where(comparison, data["alpha"])
-        facts = f"{_tasks(comparison)}{_effort(data, comparison)}.{where}{_missing(data)}"
-        lead = _leads(gate, new, old if is_of_two or members else "").get(gate.verdict, lead)
-        if is_offline:
-            lead = (
-                "The pipeline works. No verdict: a search program answered, not a language model."
-            )
-            label = new if new.startswith("without ") else f"with {new}"
-            facts = f"{label[0].upper()}{label[1:]}: {facts}"
-            ask = "Ask a language model: `lensbench run` with an `agent` that has one (docs/agents.md)."
-            if data["run_id"] == "demo":
-                ask = "Ask a language model: `lensbench init` writes a config for your server, then `lensbench run`."
-            then = _go_on(data) if data["stopped"] else ask
-    sentence = f"{lead} {facts}" if is_offline else gate.sentence
+        has_name = is_of_two or left_out(data, comparison["treatment"])
+        lead = _lead(comparison["gate"], new, old if has_name else "")
+        facts = f"{tasks}{effort}"
+    counts = data["counts"]
+    lost = sum(counts.values()) - counts[RunStatus.SCORED]
+    if lost:
+        facts += f" {lost} of {sum(counts.values())} runs have no score."
+    sentence = f"{lead} {facts}" if is_offline else comparison["gate"].sentence
     label = f"{new} against {old}" if is_of_two else new
     if len(decided_by_gate(data["estimates"])) > 1 and not lead.startswith(f"{label} "):
         lead = f"{label}: {lead}"
     return {"lead": lead, "facts": facts, "next": then, "sentence": sentence}
 
 
-def _leads(gate: GateVerdict, new: str, old: str) -> dict[str, str]:
-    """The meaning of each verdict for a treatment, or for one version against another (`old`)."""
-    small = f"{new} helps too little to matter."
-    none = f"{new} does not help."
-    if old:
-        small = f"{new} is better than {old} by too little to matter."
-        none = f"{new} is no better than {old}."
-    return {
-        "GO": f"{new} is better than {old}." if old else f"{new} helps.",
-        "HARM": f"{new} is worse than {old}." if old else f"{new} makes the answers worse.",
-        "SAVES": f"{new} saves{f' against {old}' if old else ''}, and its answers are at most "
-        f"{points(gate.worst).removeprefix('+')} worse.",
-        "COSTS": f"{new} costs more{f' than {old}' if old else ''}, and does not help enough to matter.",
-        "NO-GO": small if (gate.low or 0) > 0 else none,
+def _ask_a_model(data: ExactFacts) -> str:
+    """What to do after the offline agent."""
+    if data["stopped"]:
+        return _go_on(data)
+    if data["run_id"] == "demo":
+        return "Ask a language model: `lensbench init` writes a config for your server, then `lensbench run`."
+    return "Ask a language model: `lensbench run` with an `agent` that has one (docs/agents.md)."
+
+
+def _lead(gate: GateVerdict, new: str, old: str) -> str:
+    """The meaning of a verdict for a treatment, or for one version against another (`old`)."""
+    by_too_little = gate.verdict == "NO-GO" and (gate.low or 0) > 0
+    leads = {
+        "GO": f"{new} helps.",
+        "HARM": f"{new} makes the answers worse.",
+        "SAVES": f"{new} saves",
+        "COSTS": f"{new} costs more",
+        "NO-GO": f"{new} does not help.",
     }
+    small = f"{new} helps too little to matter."
+    if old:
+        leads = {
+            "GO": f"{new} is better than {old}.",
+            "HARM": f"{new} is worse than {old}.",
+            "SAVES": f"{new} saves against {old}",
+            "COSTS": f"{new} costs more than {old}",
+            "NO-GO": f"{new} is no better than {old}.",
+        }
+        small = f"{new} is better than {old} by too little to matter."
+    lead = leads.get(gate.verdict, "We cannot tell yet.")
+    if by_too_little:
+        lead = small
+    if gate.verdict == "SAVES":
+        lead += f", and its answers are at most {points(gate.worst).removeprefix('+')} worse."
+    if gate.verdict == "COSTS":
+        lead += ", and does not help enough to matter."
+    return lead
 
 
 def _where(comparison: Compared, alpha: float) -> str:
@@ -90,24 +106,27 @@ def _where(comparison: Compared, alpha: float) -> str:
     another is not does not show it."""
     found = comparison["score"]["categories"]
     if are_unlike([*found.values()], comparison["score"]["overall"], alpha):
-        parts = (
-            f"{name} {points(one.delta)}" for name, one in found.items() if one.delta is not None
-        )
+        parts = []
+        for name, one in found.items():
+            if one.delta is not None:
+                parts.append(f"{name} {points(one.delta)}")
         return f" The categories differ: {', '.join(parts)}."
-    differ = {one.p_holm is not None and one.p_holm <= alpha for one in found.values()}
-    return " The categories are alike, as far as these tasks can tell." if len(differ) > 1 else ""
+    if len({one.p_holm is not None and one.p_holm <= alpha for one in found.values()}) > 1:
+        return " The categories are alike, as far as these tasks can tell."
+    return ""
 
 
 def are_unlike(groups: Sequence[Estimate], overall: Estimate, alpha: float) -> bool:
     """True when Welch's test for unequal variances (Biometrika 38, 1951) shows that the means of these groups differ. A
     group without a spread gets that of all tasks, which is what it has if the groups are alike."""
     spread = (overall.se or 0.0) * math.sqrt(overall.n)
-    known = [
-        (one, one.se or spread / math.sqrt(one.n), one.df or overall.df)
-        for one in groups
-        if one.n > 1
-    ]
-    terms = [(one.delta or 0.0, 1 / se**2, df) for one, se, df in known if se and df]
+    terms = []
+    for one in groups:
+        if one.n > 1:
+            se = one.se or spread / math.sqrt(one.n)
+            df = one.df or overall.df
+            if se and df:
+                terms.append((one.delta or 0.0, 1 / se**2, df))
     k = len(terms)
     total = sum(weight for _, weight, _ in terms)
     if k < 2:
@@ -142,17 +161,17 @@ def how_to_judge(data: BenchmarkFacts[N]) -> str:
     return ACCEPT_DRAFTS if drafts_decide(data) else WITHOUT_VERDICTS
 
 
-def _first_step(data: BenchmarkFacts[Fraction]) -> str:
+def _first_step(data: ExactFacts) -> str:
     if drafts_decide(data):
         return ACCEPT_DRAFTS
     if data["counts"][RunStatus.UNJUDGED]:
-        failures = "; ".join(
-            f"{name}: {FAILURES[failure]} (verdicts: {sum(by_condition.values())})"
-            for name, judge in data["instrument"]["judges"].items()
-            for failure, by_condition in judge["failures"].items()
-        )
+        failures = []
+        for name, judge in data["instrument"]["judges"].items():
+            for failure, by_condition in judge["failures"].items():
+                count = sum(by_condition.values())
+                failures.append(f"{name}: {FAILURES[failure]} (verdicts: {count})")
         if failures:
-            return f"The judges gave no verdict: {failures}. Fix that, then start again: no run is repeated."
+            return f"The judges gave no verdict: {'; '.join(failures)}. Fix that, then start again: no run is repeated."
         return f"Nobody has judged these answers. {WITHOUT_VERDICTS}"
     if data["agent"]["kind"] == "none":
         return "These runs were made elsewhere: a pair that lacks a run stays without a score."
@@ -163,89 +182,73 @@ def _first_step(data: BenchmarkFacts[Fraction]) -> str:
     return _go_on(data)
 
 
-def _go_on(data: BenchmarkFacts[Fraction]) -> str:
+def _go_on(data: ExactFacts) -> str:
     """What starts missing runs."""
-    return (
-        f"{data['stopped']}."
-        if data["stopped"]
-        else "Start again: `lensbench run` runs what is missing."
-    )
+    if data["stopped"]:
+        return f"{data['stopped']}."
+    return "Start again: `lensbench run` runs what is missing."
 
 
 def _tasks(comparison: Compared) -> str:
     """`2 tasks better, 1 worse, 9 the same (+4.0 points on average)`."""
     overall = comparison["score"]["overall"]
     average = points(shown_difference(comparison).delta)
-    better = with_noun(overall.wins, "task")
-    return (
-        f"{better} better, {overall.losses} worse, {overall.ties} the same ({average} on average)"
-    )
+    better = f"{with_noun(overall.wins, 'task')} better"
+    return f"{better}, {overall.losses} worse, {overall.ties} the same ({average} on average)"
 
 
-def _effort(data: BenchmarkFacts[Fraction], comparison: Compared) -> str:
+def _effort(data: ExactFacts, comparison: Compared) -> str:
     """How time and price of a task differ, as far as their intervals exclude no difference."""
-    parts = []
-    price = ("cost_usd", "cost", "more", "less", "as much")
-    if comparison["measures"]["cost_usd"]["overall"].delta is None:
-        price = ("tokens_weighted", "used", "more tokens", "fewer tokens", "as many tokens")
-    time = ("duration_s", "took", "longer", "less time", "as long")
-    for name, verb, more, less, as_much in (time, price):
-        overall = comparison["measures"][name]["overall"]
-        is_same = overall.sd == 0 and overall.n >= FEWEST_TASKS
-        ends = overall.low or 0, overall.high or 0
-        if overall.delta and (ends[0] * ends[1] > 0 or is_same):
-            share = change(overall.delta)
-            phrase = f"{verb} {share.lstrip('+-')} {more if overall.delta > 0 else less}"
-            if share.endswith("times"):
-                between = change_interval(overall.low, overall.high, "")
-                phrase = f"{verb} {share} {as_much} ({between})"
-            parts.append(
-                f"{phrase} (estimated)"
-                if name == "cost_usd" and data["estimated_costs"]
-                else phrase
-            )
-    return f"; it {' and '.join(parts)}" if parts else ""
+    measures = comparison["measures"]
+    time = _change(measures["duration_s"]["overall"], "took", ("longer", "less time", "as long"))
+    price = _change(measures["cost_usd"]["overall"], "cost", ("more", "less", "as much"))
+    if price and data["estimated_costs"]:
+        price += " (estimated)"
+    if measures["cost_usd"]["overall"].delta is None:
+        words = ("more tokens", "fewer tokens", "as many tokens")
+        price = _change(measures["tokens_weighted"]["overall"], "used", words)
+    parts = " and ".join(filter(None, [time, price]))
+    return f"; it {parts}" if parts else ""
 
 
-def _missing(data: BenchmarkFacts[Fraction]) -> str:
-    counts = data["counts"]
-    number = counts[RunStatus.DISCARDED] + counts[RunStatus.MISSING] + counts[RunStatus.UNJUDGED]
-    return f" {number} of {sum(counts.values())} runs have no score." if number else ""
+def _change(overall: Estimate, verb: str, words: tuple[str, str, str]) -> str:
+    """How a quantity differs, in `words` for more, less and as much; "" when that is not shown."""
+    is_same = overall.sd == 0 and overall.n >= FEWEST_TASKS
+    is_shown = (overall.low or 0) * (overall.high or 0) > 0
+    if not overall.delta or not (is_shown or is_same):
+        return ""
+    more, less, as_much = words
+    share = change(overall.delta)
+    if share.endswith("times"):
+        between = change_interval(overall.low, overall.high, "")
+        return f"{verb} {share} {as_much} ({between})"
+    return f"{verb} {share.lstrip('+-')} {more if overall.delta > 0 else less}"
 
 
-def _keep_or_not(verdict: Verdict, members: str, where: str) -> str:
-    """What to do with the members of an ablation that this verdict leaves out."""
-    if verdict in ("GO", "SAVES"):
-        return f"Take {members} out, {where}."
-    return f"Keep {members}, {where}."
-
-
-def _next(data: BenchmarkFacts[Fraction], comparison: Compared) -> str:
+def _next(data: ExactFacts, comparison: Compared) -> str:
     verdict = comparison["gate"].verdict
-    scope = comparison["score"]["overall"].scope
-    where = f"for this model and questions like these{f', on {scope}' if scope else ''}"
+    needs = comparison["gate"].needs
+    overall = comparison["score"]["overall"]
+    where = "for this model and questions like these"
+    if overall.scope:
+        where += f", on {overall.scope}"
     if comparison["too_few_calls"]:
         return "Find out why the agent does not call them: read a transcript and the descriptions of the tools."
-    if (
-        comparison["gate"].needs
-        and data["counts"][RunStatus.MISSING]
-        and data["agent"]["kind"] != "none"
-    ):
+    if needs and data["counts"][RunStatus.MISSING] and data["agent"]["kind"] != "none":
         return _go_on(data)
-    members = left_out(data["conditions"], data["baseline"], comparison["treatment"])
+    is_better = verdict in ("GO", "SAVES")
+    members = left_out(data, comparison["treatment"])
     if members and comparison["treatment"] == NOTHING:
         return "Decide on each member by its own word: together they do something else."
     if members:
-        return comparison["gate"].needs or _keep_or_not(verdict, " and ".join(members), where)
+        names = " and ".join(members)
+        return needs or (f"Take {names} out, {where}." if is_better else f"Keep {names}, {where}.")
     if verdict != "INCONCLUSIVE" and comparison["baseline"] != data["baseline"]:
-        worse = comparison["baseline"] if verdict in ("HARM", "COSTS") else ""
-        better = comparison["treatment"] if verdict in ("GO", "SAVES") else worse
-        return (
-            f"Prefer {data['names'][better]}, {where}."
-            if better
-            else f"Keep the cheaper one, {where}."
-        )
-    hint = "; read the pairs that lost" if comparison["score"]["overall"].losses else ""
+        if verdict == "NO-GO":
+            return f"Keep the cheaper one, {where}."
+        better = comparison["treatment"] if is_better else comparison["baseline"]
+        return f"Prefer {data['names'][better]}, {where}."
+    hint = "; read the pairs that lost" if overall.losses else ""
     steps = {
         "GO": f"Use it, {where}{hint}.",
         "SAVES": f"Use it to save, {where}{hint}.",
@@ -253,4 +256,4 @@ def _next(data: BenchmarkFacts[Fraction], comparison: Compared) -> str:
         "HARM": f"Do not use it as it is, {where}; read the pairs that lost most.",
         "NO-GO": f"Leave it out, {where}, or change it and compare again (`lensbench compare`).",
     }
-    return comparison["gate"].needs or steps.get(verdict, "")
+    return needs or steps.get(verdict, "")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lensbench.scores.intervals import Estimate
     from lensbench.scores.measures import Measure
 
-FEWEST_TASKS = 5
+FEWEST_TASKS_OF_GROUP = 5
 """Categories and repositories of fewer tasks have no interval, which would cover most of the possible range."""
 
 

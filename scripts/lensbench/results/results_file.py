@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Generic, Literal, NotRequired
 
 from typing_extensions import TypedDict
@@ -193,6 +194,10 @@ class BenchmarkFacts(TypedDict, Generic[N]):
     """Which words to take; None without `gate.holdout`."""
     instrument: InstrumentFile
     """How far the judges can be trusted."""
+
+
+ExactFacts = BenchmarkFacts[Fraction]
+"""Before they are written; read from a file, numbers are floats."""
 
 
 class Figure(TypedDict):

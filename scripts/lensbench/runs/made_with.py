@@ -78,7 +78,7 @@ def mixtures(records: Sequence[Record], plan: Plan) -> Iterator[str]:
     for name in sorted({record.condition for record in runs}):
         own = [record.made_with["condition"] for record in runs if record.condition == name]
         if len({json.dumps(settings, sort_keys=True) for settings in own}) > 1:
-            whose = of_condition(plan["conditions"], plan["baseline"], name)
+            whose = of_condition(plan, name)
             yield f"Runs {whose} used different servers or commands."
 
 
@@ -126,7 +126,7 @@ def unequal_reports(counts: Mapping[str, LongerReports], plan: Plan) -> str:
         return ""
     listing = []
     for name, found in shown.items():
-        condition = display_name(plan["conditions"], plan["baseline"], name)
+        condition = display_name(plan, name)
         listing.append(f"{condition} {found['runs']} of {found['of']}")
     return (
         "Runs in which an earlier text was longer than the answer and had the report, so that a remark was scored:"
@@ -158,7 +158,7 @@ def notices(records: Sequence[Record], plan: Plan) -> Iterator[str]:
         listing = []
         for name, tally in cut.items():
             counts = [f"{tally[ending]} by {ending}" for ending in _CUT if tally[ending]]
-            shown = display_name(plan["conditions"], plan["baseline"], name)
+            shown = display_name(plan, name)
             listing.append(f"{shown}: {', '.join(counts)} of {sum(tally.values())}")
         yield f"Some runs did not finish their answer ({'; '.join(listing)})."
 

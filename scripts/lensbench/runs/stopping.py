@@ -75,7 +75,7 @@ def repeated(folder: Path, plan: Plan, condition: str, discard: Discard) -> str:
     alike = len(last) == EQUAL_FAILURES and len(set(last)) == 1
     if not alike:
         return ""
-    whose = of_condition(plan["conditions"], plan["baseline"], condition)
+    whose = of_condition(plan, condition)
     how = f"({discard.reason}: {discard.detail})"
     return f"{EQUAL_FAILURES} attempts {whose} in a row failed alike {how}"
 

@@ -45,6 +45,10 @@ class SeenPair(NamedTuple):
     """A short hash of the task's criteria."""
 
 
+SeenPairs = Mapping[str, SeenPair]
+"""The complete pairs by task and trial, such as `httpx-exp-01/1`."""
+
+
 class Draw(Strict):
     """A line of the ledger: a verdict that was shown, and the error it spent."""
 
@@ -70,7 +74,11 @@ class Draw(Strict):
         return pairs_of(self.seen)
 
 
-def pairs_of(look: Mapping[str, SeenPair]) -> Pairs:
+Ledger = Sequence[Draw]
+"""The looks so far, oldest first."""
+
+
+def pairs_of(look: SeenPairs) -> Pairs:
     """The pairs of a look: their places and runs, but not their scores."""
     return frozenset((place, pair.runs) for place, pair in look.items())
 
@@ -80,60 +88,58 @@ def looks_among(lines: Iterable[Draw]) -> list[Draw]:
     return [line for line in lines if not line.due]
 
 
-def number_of(look: Draw, earlier: Sequence[Draw]) -> int:
+def number_of(look: Draw, earlier: Ledger) -> int:
     """The number of this look, from 1: the sets of runs of the comparison that were looked at up to now, plus one if it
     was added after a look at others."""
     earlier = looks_among(earlier)
-    own = (line for line in [*earlier, look] if line.comparison == look.comparison)
-    looks = list(dict.fromkeys(line.pairs for line in own))
+    seen = {line.pairs: None for line in [*earlier, look] if line.comparison == look.comparison}
     was_added = any(look.comparison not in line.family for line in earlier)
-    return looks.index(look.pairs) + 1 + was_added
+    return list(seen).index(look.pairs) + 1 + was_added
 
 
-def families(earlier: Sequence[Draw], pairs: Mapping[str, Pairs]) -> dict[str, tuple[str, ...]]:
+def families(earlier: Ledger, pairs: Mapping[str, Pairs]) -> dict[str, tuple[str, ...]]:
     """For each comparison of this look the comparisons that share its error, with itself: all of this look, or those
     that shared it when an earlier look had the same pairs, because these pairs spend nothing now. A comparison that has
     been removed since keeps its part, unless it was decided."""
-    last = {line.comparison: line for line in earlier}
-    removed = {name: line.verdict for name, line in last.items() if name not in pairs}
-    decided = {name for name, verdict in removed.items() if verdict in ("GO", "HARM")}
-    repeated = {
-        name: last[name].family
-        for name, own in pairs.items()
-        if name in last and last[name].pairs == own
-    }
+    repeated = {}
+    decided = set()
+    for line in {line.comparison: line for line in earlier}.values():
+        if pairs.get(line.comparison) == line.pairs:
+            repeated[line.comparison] = {*line.family}
+        if line.comparison not in pairs and line.verdict in ("GO", "HARM"):
+            decided.add(line.comparison)
     result = {}
     for name in pairs:
         family = repeated.get(name)
         if family is None:
-            family = tuple(other for other in pairs if name in repeated.get(other, pairs))
-        result[name] = tuple(sorted({*family} - decided))
+            family = {other for other in pairs if name in repeated.get(other, pairs)}
+        result[name] = tuple(sorted(family - decided))
     return result
 
 
 def draw(
-    earlier: Sequence[Draw], comparison: str, look: LookInput, among: int, family: tuple[str, ...]
+    earlier: Ledger, comparison: str, look: LookInput, among: int, family: tuple[str, ...]
 ) -> Draw:
     """The error that a look at these runs may spend, and the resulting boundary; `among` comparisons of the family are
     undecided. Runs that an earlier look has used spend nothing. `alpha` is the smallest of all looks, because raising
     it once the result is known would void its guarantee."""
     pairs = pairs_of(look.seen)
     alpha = min([look.gate["alpha"], *(line.alpha for line in earlier)])
-    seen = [(line.comparison, line.pairs) for line in earlier]
-    now = (comparison, pairs)
-    first = [*seen, now].index(now)
+    first = _first_look(earlier, comparison, pairs)
     before = [line for line in earlier[:first] if line.comparison == comparison]
     same = [line for line in earlier[first:] if line.comparison == comparison]
-    others = [line for line in earlier[:first] if comparison not in line.family]
-    debit = max([0.0, *(line.spent for line in [*before, *others])])
-    total = _total(debit, alpha, look.fraction)
-    if same and any(line.pairs != pairs for line in same):
+    debit = 0.0
+    for line in earlier[:first]:
+        if line.comparison == comparison or comparison not in line.family:
+            debit = max(debit, line.spent)
+    if any(line.pairs != pairs for line in same):
         boundary = same[0].boundary
         total = same[-1].spent
     else:
         last = None
         if before:
             last = EarlierLook(before[-1].boundary, _correlation(before[-1].pairs, pairs))
+        total = _total(debit, alpha, look.fraction)
         boundary = next_boundary((total - debit) / among, last)
         total = max([total, *(line.spent for line in same)])
     return Draw(
@@ -145,6 +151,14 @@ def draw(
         family=family,
         seen=dict(look.seen),
     )
+
+
+def _first_look(earlier: Ledger, comparison: str, pairs: Pairs) -> int:
+    """The index of the first look at these runs of a comparison: that of this one when there was none."""
+    for index, line in enumerate(earlier):
+        if line.comparison == comparison and line.pairs == pairs:
+            return index
+    return len(earlier)
 
 
 def _total(debit: float, alpha: float, fraction: float) -> float:
@@ -171,7 +185,7 @@ def _correlation(one: Pairs, other: Pairs) -> float:
 class LookInput(NamedTuple):
     """The input of a look at a comparison."""
 
-    seen: Mapping[str, SeenPair]
+    seen: SeenPairs
     """The complete pairs by task and trial."""
     gate: GateSettings
     fraction: float
@@ -179,15 +193,14 @@ class LookInput(NamedTuple):
 
 
 def draw_all(
-    earlier: Sequence[Draw], inputs: Mapping[str, LookInput], holds: Callable[[str, Draw], bool]
+    earlier: Ledger, inputs: Mapping[str, LookInput], holds: Callable[[str, Draw], bool]
 ) -> dict[str, Draw]:
     """The draw of every comparison: a family shares the error, and a decided comparison leaves its part to the others.
     `holds` is true for a comparison that excludes 0 at the level of its draw (Holm)."""
     earlier = looks_among(earlier)
-    pairs = {name: pairs_of(look.seen) for name, look in inputs.items()}
-    sharing = families(earlier, pairs)
-    left = list(inputs)
+    sharing = families(earlier, {name: pairs_of(look.seen) for name, look in inputs.items()})
     result: dict[str, Draw] = {}
+    left = list(inputs)
     while left:
         draws = {}
         for name in left:
@@ -200,22 +213,23 @@ def draw_all(
 
 
 def shown_before(
-    earlier: Sequence[Draw],
+    earlier: Ledger,
     comparison: str,
-    now: Mapping[str, SeenPair],
+    now: SeenPairs,
     discards: Collection[str] = (),
 ) -> list[dict[str, SeenPair]]:
     """What each earlier look at a comparison showed otherwise than now, by task and trial: pairs whose runs, criteria
     or verdicts have changed since, and those that are missing now. Pairs with a run in `discards` are ignored."""
     looks: list[dict[str, SeenPair]] = []
-    for draw in earlier:
-        others = {
-            place: pair
-            for place, pair in draw.seen.items()
-            if (place not in now or now[place].delta != pair.delta)
-            and not set(pair.runs) & set(discards)
-        }
-        if draw.comparison == comparison and others and others not in looks:
+    for line in earlier:
+        if line.comparison != comparison:
+            continue
+        others = {}
+        for place, pair in line.seen.items():
+            is_same = place in now and now[place].delta == pair.delta
+            if not is_same and not set(pair.runs) & set(discards):
+                others[place] = pair
+        if others and others not in looks:
             looks.append(others)
     return looks
 
@@ -244,27 +258,26 @@ def read_ledger(folder: Path) -> list[Draw]:
     """The lines of a run folder's ledger, oldest first; a deleted ledger is restored from its copy. Raises UserError
     when it is damaged, and when it is missing although results were shown."""
     path = RunFolder(folder).look_ledger.resolve()
-    copy = RunFolder(path.parent).copies / path.name
+    home = RunFolder(path.parent)
+    copy = home.copies / path.name
     if not path.exists() and copy.exists():
         write_atomic(path, copy.read_bytes())
-    if not path.exists():
-        if path.name in read_checksums(path.parent) or _was_shown(
-            read_json(RunFolder(path.parent).results_json)
-        ):
-            raise UserError(
-                f"{path.name} is missing, though a verdict was shown, so the error that is left to spend is unknown"
-            )
-        return []
-    return [draw for draw, _ in _lines(path)]
+    if path.exists():
+        return [draw for draw, _ in _lines(path)]
+    if path.name in read_checksums(path.parent) or _was_shown(read_json(home.results_json)):
+        raise UserError(
+            f"{path.name} is missing, though a verdict was shown, so the error that is left to spend is unknown"
+        )
+    return []
 
 
 def _was_shown(results: Mapping[str, Any]) -> bool:
-    entries = results.get("estimates", {}).values()
-    return any(
-        "look_number" in entry
-        and spends(entry["gate"]["low"], [reason["kind"] for reason in entry["gate"]["reasons"]])
-        for entry in entries
-    )
+    for entry in results.get("estimates", {}).values():
+        if "look_number" in entry:
+            gate = entry["gate"]
+            if spends(gate["low"], [reason["kind"] for reason in gate["reasons"]]):
+                return True
+    return False
 
 
 def note(folder: Path, draws: Iterable[Draw]) -> None:
@@ -273,22 +286,22 @@ def note(folder: Path, draws: Iterable[Draw]) -> None:
     lines = list(_lines(path)) if path.exists() else []
     last = {draw.comparison: draw for draw, _ in lines}
     checksum = lines[-1][1] if lines else ""
-    text = ""
+    added = ""
     for draw in draws:
         if last.get(draw.comparison) != draw:
             entry = draw.model_dump(mode="json")
             checksum = _checksum(checksum, entry)
-            text += json.dumps(entry | {"checksum": checksum}, sort_keys=True) + "\n"
-    if text:
-        write_atomic(path, (path.read_text(encoding="utf-8") if path.exists() else "") + text)
+            added += json.dumps(entry | {"checksum": checksum}, sort_keys=True) + "\n"
+    if added:
+        before = path.read_text(encoding="utf-8") if lines else ""
+        write_atomic(path, before + added)
 
 
 def _lines(path: Path) -> Iterator[tuple[Draw, str]]:
     """The draws with their checksums, each of which covers all earlier lines."""
     checksum = ""
-    for number, line in enumerate(
-        path.read_text(encoding="utf-8", errors="replace").splitlines(), 1
-    ):
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    for number, line in enumerate(lines, 1):
         try:
             entry = json.loads(line)
             before = checksum

@@ -21,14 +21,15 @@ from lensbench.core.numbers import MISSING, rounded
 from lensbench.core.records import RunId
 from lensbench.core.tables import Cell, run_of_pair, yes_no
 from lensbench.scores.complete_tasks import Known, mid_p
-from lensbench.scores.differences import Comparison, differences
+from lensbench.scores.differences import Comparison
+from lensbench.scores.gate_words import with_noun
 from lensbench.scores.intervals import LARGEST, Estimate, interval_of
 from lensbench.scores.run_tables import Tables
 from lensbench.scores.scores import RunFacts, adoption_cells, tools_of_condition, treatment_tools
 
 CHANCE = 0.025
 """Of an error at each end of an interval."""
-FEW = Fraction(1, 4)
+_FEW = Fraction(1, 4)
 """When no more than this share of such runs calls the tools, the others would have to gain more than four times the
 delta each."""
 
@@ -102,9 +103,14 @@ class Uses(NamedTuple):
 def uses_of(tables: Tables) -> Uses:
     """By the transcripts, or where they show no calls by the agents' reports."""
     cells = {run_of_pair(row): (row["called"], row["adopted"]) for row in tables.pairs}
-    cells |= _cells_of_baseline(tables)
-    called = {run: (seen or told) == "yes" for run, (seen, told) in cells.items() if seen or told}
-    return Uses(called, {run for run in called if not cells[run][0]})
+    called = {}
+    reported = set()
+    for run, (seen, told) in (cells | _cells_of_baseline(tables)).items():
+        if seen or told:
+            called[run] = (seen or told) == "yes"
+        if told and not seen:
+            reported.add(run)
+    return Uses(called, reported)
 
 
 def _cells_of_baseline(tables: Tables) -> dict[RunId, tuple[str, str]]:
@@ -159,32 +165,32 @@ def design_effect(tasks: Sequence[Sequence[Fraction]]) -> float:
     """By how much fewer independent runs would tell as much: the variance of the tasks' shares by that of independent
     runs, and the squared ratio of the t quantiles of tasks and of runs, because that variance is estimated. From 1 to
     the number of trials, which it is where all runs are alike, because nothing tells."""
-    runs = sum(map(len, tasks))
     count = len(tasks)
-    share = sum(sum(own) for own in tasks) / Fraction(runs)
-    most = sum(len(own) ** 2 for own in tasks) / runs
+    runs = sum(map(len, tasks))
+    share = Fraction(_total(tasks), runs)
+    most = sum(len(trials) ** 2 for trials in tasks) / runs
     if count < 2 or share in (0, 1):
         return most
-    squares = sum((sum(own) - len(own) * share) ** 2 for own in tasks)
+    squares = Fraction(0)
+    for trials in tasks:
+        squares += (sum(trials) - len(trials) * share) ** 2
     ratio = float(squares * count / (count - 1) / (runs * share * (1 - share)))
     ratio *= (t_isf(CHANCE, count - 1) / t_isf(CHANCE, runs - 1)) ** 2
     return min(max(ratio, 1.0), most)
 
 
-def exact_interval(hits: float, size: float, chance: float = CHANCE) -> tuple[float, float]:
-    """The interval of Clopper and Pearson with this chance of an error at each end; whole numbers are not needed."""
-    rest = size - hits
-    low = beta_ppf(chance, hits, rest + 1) if hits else 0.0
-    high = beta_ppf(1 - chance, hits + 1, rest) if rest else 1.0
+def exact_interval(hits: float, size: float) -> tuple[float, float]:
+    """The 95% interval of Clopper and Pearson; whole numbers are not needed."""
+    others = size - hits
+    low = beta_ppf(CHANCE, hits, others + 1) if hits else 0.0
+    high = beta_ppf(1 - CHANCE, hits + 1, others) if others else 1.0
     return low, high
 
 
-def score_interval(
-    more: int, fewer: int, pairs: int, chance: float = CHANCE
-) -> tuple[float, float]:
-    """Tango's interval of a difference of two shares on the same tasks, of which `more` have it on one side only and
-    `fewer` on the other side only: the differences that a score test does not reject."""
-    far = norm_isf(chance)
+def score_interval(more: int, fewer: int, pairs: int) -> tuple[float, float]:
+    """Tango's 95% interval of a difference of two shares on the same tasks, of which `more` have it on one side only
+    and `fewer` on the other side only: the differences that a score test does not reject."""
+    far = norm_isf(CHANCE)
 
     def deviate(delta: float) -> float:
         """The score statistic; `rare` is the most likely share of `fewer` at this difference."""
@@ -194,10 +200,9 @@ def score_interval(
         variance = pairs * (2 * rare + delta * (1 - delta))
         return (more - fewer - pairs * delta) / math.sqrt(max(variance, 1e-12))
 
-    return (
-        root(lambda delta: far - deviate(delta), -1.0, 1.0),
-        root(lambda delta: -far - deviate(delta), -1.0, 1.0),
-    )
+    low = root(lambda delta: far - deviate(delta), -1.0, 1.0)
+    high = root(lambda delta: -far - deviate(delta), -1.0, 1.0)
+    return low, high
 
 
 def adoption_difference(
@@ -207,24 +212,28 @@ def adoption_difference(
     are known."""
     if not all(has_tools(comparison.plan, condition) for condition in comparison.conditions):
         return None
-    pairs = comparison.pairs(uses.of)
-    if tasks is not None:
-        pairs = {task: both for task, both in pairs.items() if task in tasks}
-    if not any(pairs.values()):
+    treatment = {}
+    baseline = {}
+    deltas = {}
+    for task, pairs in comparison.pairs(uses.of).items():
+        if tasks is None or task in tasks:
+            treatment[task] = [new for new, _ in pairs]
+            baseline[task] = [old for _, old in pairs]
+            deltas[task] = [new - old for new, old in pairs]
+    if not any(deltas.values()):
         return None
-    treatment = {task: [new for new, _ in both] for task, both in pairs.items()}
-    baseline = {task: [old for _, old in both] for task, both in pairs.items()}
-    found = comparison.over(differences(pairs), [*pairs], LARGEST)
+    found = comparison.over(deltas, deltas, LARGEST)
     return difference_between(treatment, baseline, found)
 
 
 def difference_between(treatment: Known, baseline: Known, found: Estimate) -> AdoptionDifference:
     """The adoption of two conditions over the tasks that both have; `found` is the estimate from the tasks' means."""
     tasks = [task for task in treatment if treatment[task] and baseline.get(task)]
-    new, old = ([side[task] for task in tasks] for side in (treatment, baseline))
+    new = [treatment[task] for task in tasks]
+    old = [baseline[task] for task in tasks]
+    is_single = all(len(trials) == 1 for trials in [*new, *old])
     low, high = interval_of(found, CHANCE, LARGEST) or (None, None)
     p = found.mid_p
-    is_single = all(len(own) == 1 for own in [*new, *old])
     if is_single:
         low, high = score_interval(found.wins, found.losses, found.n)
         p = mid_p(found.wins, found.losses)
@@ -258,9 +267,10 @@ def power_of_adoption(before: float, after: float, tasks: int) -> float:
     fewer = before * (1 - after)
     total = 0.0
     for changes in range(tasks + 1):
-        some = binomial(changes, tasks, more + fewer)
-        shown = range(_fewest_gains(changes), changes + 1)
-        total += some * sum(binomial(gains, changes, more / (more + fewer)) for gains in shown)
+        shown = 0.0
+        for gains in range(_fewest_gains(changes), changes + 1):
+            shown += binomial(gains, changes, more / (more + fewer))
+        total += binomial(changes, tasks, more + fewer) * shown
     return total
 
 
@@ -272,16 +282,16 @@ def binomial(hits: int, size: int, chance: float) -> float:
 @cache
 def _fewest_gains(changes: int) -> int:
     """The fewest gains of so many changes that the mid-p tells from none; one more than there are when none does."""
-    gains = range(changes // 2 + 1, changes + 1)
-    return next((one for one in gains if mid_p(one, changes - one) <= 2 * CHANCE), changes + 1)
+    gains = changes // 2 + 1
+    while gains <= changes and mid_p(gains, changes - gains) > 2 * CHANCE:
+        gains += 1
+    return gains
 
 
 def turned(found: AdoptionDifference) -> AdoptionDifference:
     """The same with the two conditions exchanged."""
-    low = high = None
-    if found.low is not None and found.high is not None:
-        low = -found.high
-        high = -found.low
+    low = None if found.high is None else -found.high
+    high = None if found.low is None else -found.low
     return found._replace(
         treatment=found.baseline,
         of=found.of_baseline,
@@ -299,9 +309,9 @@ def _total(tasks: Iterable[Sequence[Fraction]]) -> int:
     return int(sum(sum(own) for own in tasks))
 
 
-def says_adoption(found: Adoption, tools: str = "Its tools", *, beside_delta: bool = False) -> str:
+def says_adoption(found: Adoption, *, beside_delta: bool = False) -> str:
     """`Its tools were called in 5 of 24 runs (21%, 7 to 42%).`; with a delta, what that is of."""
-    text = f"{tools} were called in {_count(found)}"
+    text = f"Its tools were called in {_count(found)}"
     if found.reported == found.of:
         text += ", as the agent reports"
     elif found.reported:
@@ -315,43 +325,39 @@ def says_adoption(found: Adoption, tools: str = "Its tools", *, beside_delta: bo
 
 def _count(found: Adoption) -> str:
     if not found.runs:
-        return f"none of {_runs(found.of)} (0%, at most {_percent(found.high)}%)"
+        return f"none of {with_noun(found.of, 'run')} (0%, at most {_percent(found.high)}%)"
     if found.runs == found.of:
         which = "all of" if found.of > 1 else "the"
-        return f"{which} {_runs(found.of)} (100%, at least {_percent(found.low)}%)"
+        return f"{which} {with_noun(found.of, 'run')} (100%, at least {_percent(found.low)}%)"
     ends = f"{_percent(found.low)} to {_percent(found.high)}%"
-    return f"{found.runs} of {_runs(found.of)} ({_percent(found.share)}%, {ends})"
-
-
-def _runs(count: int) -> str:
-    return f"{count} run" if count == 1 else f"{count} runs"
+    return f"{found.runs} of {with_noun(found.of, 'run')} ({_percent(found.share)}%, {ends})"
 
 
 def says_difference(found: AdoptionDifference, new: str, old: str) -> str:
     """`v2 was called in 14 of 24 runs, v1 in 8: +25 points (95% interval -1 to +48; 8 tasks only v2, 2 only v1).`"""
-    start = f"{new} was called in {found.treatment} of {_runs(found.of)}, {old} in {found.baseline}"
+    runs = with_noun(found.of, "run")
+    start = f"{new} was called in {found.treatment} of {runs}, {old} in {found.baseline}"
     if found.of_baseline != found.of:
         start += f" of {found.of_baseline}"
-    tasks = f"{_tasks(found.more)} only {new}, {found.fewer} only {old}"
-    if not found.is_single:
-        tasks = f"{_tasks(found.more)} more with {new}, {found.fewer} more with {old}"
-    return (
-        f"{start}: {_points(found.delta)} points (95% interval {shown_interval(found)}; {tasks})."
-    )
+    tasks = with_noun(found.more, "task")
+    if found.is_single:
+        tasks += f" only {new}, {found.fewer} only {old}"
+    else:
+        tasks += f" more with {new}, {found.fewer} more with {old}"
+    delta = f"{_points(found.delta)} points"
+    return f"{start}: {delta} (95% interval {shown_interval(found)}; {tasks})."
 
 
 def says_step(found: AdoptionDifference, what: str) -> str:
     """`the words raise adoption from 3 to 19 of 24 runs (+67 points, +44 to +81)`, or what else the interval says."""
+    verb = "are not shown to change"
     if found.low is not None and found.low > 0:
         verb = "raise"
     elif found.high is not None and found.high < 0:
         verb = "lower"
-    else:
-        verb = "are not shown to change"
-    counts = f"from {found.baseline} to {found.treatment} of {_runs(found.of)}"
-    return (
-        f"{what} {verb} adoption {counts} ({_points(found.delta)} points, {shown_interval(found)})"
-    )
+    counts = f"from {found.baseline} to {found.treatment} of {with_noun(found.of, 'run')}"
+    delta = f"{_points(found.delta)} points"
+    return f"{what} {verb} adoption {counts} ({delta}, {shown_interval(found)})"
 
 
 def shown_interval(found: AdoptionDifference) -> str:
@@ -366,23 +372,21 @@ def too_few_calls(found: Adoption | None, whose: str) -> str:
         return ""
     which = f"Only {found.runs}" if found.runs else "None"
     note = f" ({found.unknown} not known)" if found.unknown else ""
-    count = f"{which} of {_runs(found.of + found.unknown)} {whose} called its tools{note}"
+    count = (
+        f"{which} of {with_noun(found.of + found.unknown, 'run')} {whose} called its tools{note}"
+    )
     at_most = f"at most {_percent(found.high)}% of such runs call one"
     return f"{count}: too few to show what they do ({at_most})."
 
 
 def _is_too_rare(found: Adoption) -> bool:
-    """True for none or one of several runs, and for a share whose whole interval is below FEW. A run of which nothing
+    """True for none or one of several runs, and for a share whose whole interval is below _FEW. A run of which nothing
     is known may have called one."""
     called = found.runs + found.unknown
     runs = found.of + found.unknown
     if called < runs and called <= 1:
         return True
-    return found.high < FEW and exact_interval(called, runs)[1] < FEW
-
-
-def _tasks(count: int) -> str:
-    return f"{count} task" if count == 1 else f"{count} tasks"
+    return found.high < _FEW and exact_interval(called, runs)[1] < _FEW
 
 
 def _percent(share: Fraction | float) -> str:

@@ -5,8 +5,10 @@ A value is 1 for a complete run and 0 for another, in the order of the trials.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import chain
 from math import comb
 from typing import NotRequired
 
@@ -59,20 +61,18 @@ def mcnemar(pairs: Mapping[str, Sequence[Pair]], trials: int) -> McNemar:
         return {
             "reason": "the trials of a task are not independent, so McNemar's test does not fit several trials"
         }
-    counts = [[0, 0], [0, 0]]
-    for both in pairs.values():
-        for treatment, base in both:
-            counts[int(treatment)][int(base)] += 1
-    gains = counts[1][0]
-    losses = counts[0][1]
+    every = chain.from_iterable(pairs.values())
+    counts = Counter((int(own), int(base)) for own, base in every)
+    gains = counts[1, 0]
+    losses = counts[0, 1]
     changes = gains + losses
-    fewer = min(gains, losses)
+    tail = sum(comb(changes, k) for k in range(min(gains, losses) + 1))
     return {
         "treatment_only": gains,
         "baseline_only": losses,
-        "both": counts[1][1],
-        "neither": counts[0][0],
-        "exact_p": min(1.0, 2 * sum(comb(changes, k) for k in range(fewer + 1)) / 2**changes),
+        "both": counts[1, 1],
+        "neither": counts[0, 0],
+        "exact_p": min(1.0, 2 * tail / 2**changes),
         "reason": "",
     }
 
@@ -97,19 +97,18 @@ def reliability(treatment: Known, baseline: Known, trials: int) -> list[Reliabil
     rows = []
     for k in range(1, trials + 1):
         tasks = [task for task in treatment if min(len(treatment[task]), len(baseline[task])) >= k]
-        rates: list[PassRates] = [
-            {
-                "pass^k": mean(_chance_of_all(side[task], k) for task in tasks),
-                "pass@k": mean(
-                    1 - _chance_of_all([1 - value for value in side[task]], k) for task in tasks
-                ),
-            }
-            for side in (treatment, baseline)
-        ]
-        rows.append(Reliability(k=k, tasks=len(tasks), treatment=rates[0], baseline=rates[1]))
+        new = _pass_rates([treatment[task] for task in tasks], k)
+        old = _pass_rates([baseline[task] for task in tasks], k)
+        rows.append(Reliability(k=k, tasks=len(tasks), treatment=new, baseline=old))
     return rows
 
 
-def _chance_of_all(values: Sequence[Fraction], k: int) -> Fraction:
-    """The probability that k of the values, drawn without replacement, are all 1."""
-    return Fraction(comb(int(sum(values)), k), comb(len(values), k))
+def _pass_rates(tasks: Sequence[Sequence[Fraction]], k: int) -> PassRates:
+    every = []
+    some = []
+    for values in tasks:
+        ways = comb(len(values), k)
+        hits = int(sum(values))
+        every.append(Fraction(comb(hits, k), ways))
+        some.append(1 - Fraction(comb(len(values) - hits, k), ways))
+    return {"pass^k": mean(every), "pass@k": mean(some)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -22,11 +21,12 @@ from lensbench.judging.trust.bias import Mean
 from lensbench.scores.account import SeenPair
 from lensbench.scores.complete_tasks import Known, Pair
 from lensbench.scores.intervals import LARGEST, Estimate, estimate, minimum_detectable
-from lensbench.scores.quantities import QUANTITIES, Kind, Quantity
-from lensbench.scores.run_tables import Tables, Value
+from lensbench.scores.quantities import QUANTITIES, Quantity, QuantityKind
+from lensbench.scores.run_tables import RunValue, Tables
 from lensbench.scores.variance import Components, components
 
-Name = TypeVar("Name")
+_Name = TypeVar("_Name")
+_TaskValues = Mapping[str, Sequence[Fraction | float]]
 
 
 class Scores(TypedDict):
@@ -43,7 +43,7 @@ class Scores(TypedDict):
 class Effort(TypedDict):
     """The difference of a quantity other than the score."""
 
-    kind: Kind
+    kind: QuantityKind
     """How it is compared."""
     overall: Estimate
     """Of log ratios as a relative change; of counts without the extreme tasks."""
@@ -74,15 +74,15 @@ class Comparison:
     @property
     def leaves_out(self) -> bool:
         """True when the treatment is to go without something (`without`), which an ablation asks."""
-        return bool(left_out(self.plan["conditions"], self.plan["baseline"], self.treatment))
+        return bool(left_out(self.plan, self.treatment))
 
     def name(self, condition: str) -> str:
         """What readers call a condition."""
-        return display_name(self.plan["conditions"], self.plan["baseline"], condition)
+        return display_name(self.plan, condition)
 
     def whose(self, condition: str) -> str:
         """Whose runs those of a condition are, in a sentence."""
-        return of_condition(self.plan["conditions"], self.plan["baseline"], condition)
+        return of_condition(self.plan, condition)
 
     @property
     def repository_of(self) -> dict[str, str | None]:
@@ -92,51 +92,51 @@ class Comparison:
     @property
     def run_pairs(self) -> list[tuple[RunId, RunId]]:
         """The planned pairs by task and trial: the run of the treatment and that of the baseline."""
-        return [
-            (RunId(task, self.treatment, trial), RunId(task, self.baseline, trial))
-            for task in self.plan["order"]
-            for trial in range(1, self.plan["trials"] + 1)
-        ]
+        return list(zip(self.planned(self.treatment), self.planned(self.baseline), strict=True))
+
+    def complete_pairs(self, value: RunValue) -> dict[RunId, Pair]:
+        """The values of the complete pairs, by the run of the treatment."""
+        pairs = {}
+        for run, other in self.run_pairs:
+            treatment = value(run)
+            base = value(other)
+            if treatment is not None and base is not None:
+                pairs[run] = (treatment, base)
+        return pairs
 
     @property
     def runs(self) -> dict[str, list[RunId]]:
         """The planned runs of the treatment and of the baseline."""
-        pairs = self.run_pairs
+        return {condition: self.planned(condition) for condition in self.conditions}
+
+    def pairs(self, value: RunValue) -> dict[str, list[Pair]]:
+        """The values of the complete pairs by task, in the order of the trials; a task may have none."""
+        pairs: dict[str, list[Pair]] = {task: [] for task in self.plan["order"]}
+        for run, pair in self.complete_pairs(value).items():
+            pairs[run.task].append(pair)
+        return pairs
+
+    def deltas(self, value: RunValue) -> dict[str, list[Fraction]]:
+        """Treatment minus baseline for each complete pair, by task."""
         return {
-            self.treatment: [run for run, _ in pairs],
-            self.baseline: [run for _, run in pairs],
+            task: [own - base for own, base in both] for task, both in self.pairs(value).items()
         }
 
-    def sides(self, value: Value) -> dict[str, list[tuple[Fraction | None, Fraction | None]]]:
-        """The values of all planned pairs by task, in the order of the trials."""
-        sides: dict[str, list[tuple[Fraction | None, Fraction | None]]] = {}
-        for run, other in self.run_pairs:
-            sides.setdefault(run.task, []).append((value(run), value(other)))
-        return sides
-
-    def pairs(self, value: Value) -> dict[str, list[Pair]]:
-        """The values of the complete pairs by task; a task may have none."""
-        return {
-            task: [
-                (treatment, base)
-                for treatment, base in both
-                if treatment is not None and base is not None
-            ]
-            for task, both in self.sides(value).items()
-        }
-
-    def known(self, value: Value) -> tuple[Known, Known]:
+    def known(self, value: RunValue) -> tuple[Known, Known]:
         """The values of the treatment and those of the baseline, paired or not."""
-        treatment = {}
-        baseline = {}
-        for task, both in self.sides(value).items():
-            treatment[task] = [own for own, _ in both if own is not None]
-            baseline[task] = [base for _, base in both if base is not None]
-        return treatment, baseline
+        return self._known(value, self.treatment), self._known(value, self.baseline)
+
+    def _known(self, value: RunValue, condition: str) -> Known:
+        known: dict[str, list[Fraction]] = {task: [] for task in self.plan["order"]}
+        for run in self.planned(condition):
+            found = value(run)
+            if found is not None:
+                known[run.task].append(found)
+        return known
 
     def over(
         self,
-        values: Mapping[str, Sequence[Fraction | float]],
+        values: _TaskValues,
         tasks: Iterable[str],
         limit: float = math.inf,
         *,
@@ -145,42 +145,45 @@ class Comparison:
     ) -> Estimate:
         """The estimate over the given tasks. `values` has one value for each complete pair of a task, at most
         `limit`; the extreme tasks do not count when it is to be `typical`. `baselines`: as in `estimate`."""
-        tasks = list(tasks)
+        values = {task: values[task] for task in tasks}
         return estimate(
-            {task: sum(values[task]) / len(values[task]) for task in tasks if values[task]},
-            {**dict.fromkeys(tasks), **self.repository_of},
+            task_means(values),
+            {**dict.fromkeys(values), **self.repository_of},
             self.plan["gate"]["alpha"],
-            len(tasks) * self.plan["trials"],
+            len(values) * self.plan["trials"],
             self.plan["seed"],
-            pairs=sum(len(values[task]) for task in tasks),
+            pairs=sum(map(len, values.values())),
             power=self.plan["gate"]["power"],
             limit=limit,
             typical=typical,
             baselines=baselines,
         )
 
-    def of_scores(
-        self, values: Mapping[str, Sequence[Fraction | float]], tasks: Iterable[str]
-    ) -> Estimate:
+    def of_scores(self, values: _TaskValues, tasks: Iterable[str]) -> Estimate:
         """The estimate of differences of scores over the given tasks, with the baseline's scores. A task whose baseline
         has none counts as the mean of the others."""
-        known = self.known(self.tables.score)[1]
-        scores = {task: sum(own) / len(own) for task, own in known.items() if own}
+        _, baseline = self.known(self.tables.score)
+        scores = task_means(baseline)
         if not scores:
             return self.over(values, tasks, LARGEST)
         average = sum(scores.values()) / len(scores)
         baselines = {task: scores.get(task, average) for task in values}
         return self.over(values, tasks, LARGEST, baselines=baselines)
 
+    def planned(self, condition: str) -> list[RunId]:
+        """The planned runs of a condition, by task and trial."""
+        trials = range(1, self.plan["trials"] + 1)
+        return [RunId(task, condition, trial) for task in self.plan["order"] for trial in trials]
 
-def differences(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, list[Fraction]]:
-    """Treatment minus baseline for each pair."""
-    return {task: [treatment - base for treatment, base in both] for task, both in pairs.items()}
+
+def task_means(values: _TaskValues) -> dict[str, Fraction | float]:
+    """The mean of each task that has a value."""
+    return {task: sum(trials) / len(trials) for task, trials in values.items() if trials}
 
 
 def scores(comparison: Comparison) -> Scores:
     """The delta of the score: overall, by category with Holm's p over the categories, and by repository."""
-    values = differences(comparison.pairs(comparison.tables.score))
+    values = comparison.deltas(comparison.tables.score)
 
     def by(key: Literal["category", "repository"]) -> dict[str, Estimate]:
         return {
@@ -196,7 +199,7 @@ def scores(comparison: Comparison) -> Scores:
 
 
 def overall(comparison: Comparison) -> Estimate:
-    values = differences(comparison.pairs(comparison.tables.score))
+    values = comparison.deltas(comparison.tables.score)
     return comparison.of_scores(values, comparison.plan["order"])
 
 
@@ -204,53 +207,62 @@ def groups(plan: Plan, key: Literal["category", "repository"]) -> dict[str, list
     return grouped(plan["order"], lambda task: plan["tasks"][task][key] or "unknown")
 
 
-def with_holm(family: Mapping[Name, Estimate]) -> dict[Name, Estimate]:
+def with_holm(family: Mapping[_Name, Estimate]) -> dict[_Name, Estimate]:
     """The estimates with p values that hold for all of them together (Holm, Scand. J. Statist. 6, 1979)."""
     p_values = {name: result.p for name, result in family.items() if result.p is not None}
-    holm: dict[Name, float] = {}
+    holm: dict[_Name, float] = {}
     largest = 0.0
     for rank, name in enumerate(sorted(p_values, key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[name]))
+        adjusted = (len(p_values) - rank) * p_values[name]
+        largest = max(largest, min(1.0, adjusted))
         holm[name] = largest
     return {name: replace(result, p_holm=holm.get(name)) for name, result in family.items()}
 
 
 def measures(comparison: Comparison) -> dict[str, Effort]:
     """The differences of all quantities except shares; ratios are given as relative changes."""
+    efforts: dict[str, Effort] = {}
+    for name, quantity in QUANTITIES.items():
+        if quantity.kind != "share":
+            efforts[name] = {"kind": quantity.kind, "overall": _effort(comparison, quantity)}
+    return efforts
+
+
+def _effort(comparison: Comparison, quantity: Quantity) -> Estimate:
     order = comparison.plan["order"]
-
-    def overall(quantity: Quantity) -> Estimate:
-        pairs = comparison.pairs(partial(quantity.of, comparison.tables))
-        if quantity.kind == "log ratio":
-            return as_change(comparison.over(log_ratios(pairs), order))
-        return comparison.over(differences(pairs), order, typical=quantity.kind == "count")
-
-    efforts = {name: quantity for name, quantity in QUANTITIES.items() if quantity.kind != "share"}
-    return {
-        name: {"kind": quantity.kind, "overall": overall(quantity)}
-        for name, quantity in efforts.items()
-    }
+    value = partial(quantity.of, comparison.tables)
+    if quantity.kind == "log ratio":
+        return as_change(comparison.over(log_ratios(comparison.pairs(value)), order))
+    return comparison.over(comparison.deltas(value), order, typical=quantity.kind == "count")
 
 
 def log_ratios(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, list[float]]:
     """log(treatment / baseline) for each pair without a 0."""
-    return {
-        task: [math.log(treatment / base) for treatment, base in both if treatment > 0 and base > 0]
-        for task, both in pairs.items()
-    }
+    ratios = {}
+    for task, both in pairs.items():
+        positive = [pair for pair in both if min(pair) > 0]
+        ratios[task] = [math.log(treatment / base) for treatment, base in positive]
+    return ratios
 
 
 def as_change(ratio: Estimate) -> Estimate:
     """An estimate of a log ratio with delta, interval and minimum detectable effect as relative changes (0.1 is 10%
     more). `se` and `sd` remain those of the logarithms."""
-    delta, low, high, mde = map(_change, (ratio.delta, ratio.low, ratio.high, ratio.mde))
-    return replace(ratio, delta=delta, low=low, high=high, mde=mde)
+    return replace(
+        ratio,
+        delta=_change(ratio.delta),
+        low=_change(ratio.low),
+        high=_change(ratio.high),
+        mde=_change(ratio.mde),
+    )
 
 
 def _change(log_ratio: float | None) -> float | None:
     """The relative change; None when it overflows."""
+    if log_ratio is None:
+        return None
     try:
-        return None if log_ratio is None else math.expm1(log_ratio)
+        return math.expm1(log_ratio)
     except OverflowError:
         return None
 
@@ -258,22 +270,20 @@ def _change(log_ratio: float | None) -> float | None:
 def variance(comparison: Comparison) -> dict[str, Components]:
     """The components of the differences and of each condition's scores, over all trials."""
     treatment, baseline = comparison.known(comparison.tables.score)
-    pairs = differences(comparison.pairs(comparison.tables.score))
+    pairs = comparison.deltas(comparison.tables.score)
     values = {"differences": pairs, "treatment": treatment, "baseline": baseline}
     return {name: components(by_task) for name, by_task in values.items()}
 
 
 def missing(comparison: Comparison) -> dict[str, dict[str, int]]:
-    counts = Counter(
-        (run.condition, row["status"]) for run, row in comparison.tables.scores.items()
-    )
-    return {
-        condition: {
-            status: counts[condition, status]
-            for status in (RunStatus.DISCARDED, RunStatus.MISSING, RunStatus.UNJUDGED)
-        }
-        for condition in comparison.conditions
+    statuses = (RunStatus.DISCARDED, RunStatus.MISSING, RunStatus.UNJUDGED)
+    counts: dict[str, dict[str, int]] = {
+        condition: dict.fromkeys(statuses, 0) for condition in comparison.conditions
     }
+    for run, row in comparison.tables.scores.items():
+        if run.condition in counts and row["status"] in statuses:
+            counts[run.condition][row["status"]] += 1
+    return counts
 
 
 def corrected_by_people(raw: Estimate, mean: Mean, alpha: float, power: float) -> Estimate | None:
@@ -286,9 +296,13 @@ def corrected_by_people(raw: Estimate, mean: Mean, alpha: float, power: float) -
     """
     if mean.value is None or mean.se is None or not (raw.se and raw.df and raw.sd):
         return None
-    se = mean.se * max(1.0, raw.se * math.sqrt(raw.n) / raw.sd)
+    design_effect = raw.se * math.sqrt(raw.n) / raw.sd
+    se = mean.se * max(1.0, design_effect)
     df = min(mean.n - 1, raw.df)
-    margin = float(t_isf(alpha / 2, df)) * se
+    margin = t_isf(alpha / 2, df) * se
+    floor = raw.floor
+    if floor is not None:
+        floor = floor + mean.value - margin - (raw.low or -LARGEST)
     return replace(
         raw,
         delta=mean.value,
@@ -296,9 +310,7 @@ def corrected_by_people(raw: Estimate, mean: Mean, alpha: float, power: float) -
         df=df,
         people=mean.n,
         root=None,
-        floor=None
-        if raw.floor is None
-        else raw.floor + mean.value - margin - (raw.low or -LARGEST),
+        floor=floor,
         method=f"{raw.method}, corrected by people",
         low=max(mean.value - margin, -LARGEST),
         high=min(mean.value + margin, LARGEST),
@@ -310,13 +322,11 @@ def seen_pairs(comparison: Comparison) -> dict[str, SeenPair]:
     """The complete pairs by task and trial, for the error account."""
     tables = comparison.tables
     pairs = {}
-    for both in comparison.run_pairs:
-        task, _, trial = both[0]
-        treatment, base = map(tables.score, both)
-        if treatment is not None and base is not None:
-            identities = tuple(map(tables.identity, both))
-            criteria = tables.plan["tasks"][task].get("criteria_sha256", "")[:10]
-            pairs[f"{task}/{trial}"] = SeenPair(str(treatment - base), identities, criteria)
+    for run, (treatment, base) in comparison.complete_pairs(tables.score).items():
+        other = run._replace(condition=comparison.baseline)
+        identities = (tables.identity(run), tables.identity(other))
+        criteria = tables.plan["tasks"][run.task].get("criteria_sha256", "")[:10]
+        pairs[f"{run.task}/{run.trial}"] = SeenPair(str(treatment - base), identities, criteria)
     return pairs
 
 
@@ -328,4 +338,5 @@ def fraction(comparison: Comparison) -> float:
         return 0.0
     may_count = {*tables.due, *(record.run for record in tables.valid)}
     possible = sum(may_count.issuperset(pair) for pair in comparison.run_pairs)
-    return complete / possible * comparison.plan.get("look", {}).get("share", 1)
+    planned = comparison.plan.get("look", {}).get("share", 1)
+    return complete / possible * planned

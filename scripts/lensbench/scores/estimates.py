@@ -7,21 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.agents import is_stock
-from lensbench.core.conditions import comparisons, decided_comparisons, treatments
+from lensbench.core.conditions import Sides, comparisons, decided_comparisons, treatments
 from lensbench.core.distributions import norm_sf
 from lensbench.core.errors import UserError
-from lensbench.core.frozen_plan import GateSettings, Look, Plan
+from lensbench.core.frozen_plan import GateSettings, Look, Plan, Verdict
 from lensbench.core.records import from_json
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import RECORD, all_entries, rounds
 from lensbench.core.system.files import plain, read_typed, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.judging.trust import InstrumentFile
-from lensbench.judging.trust.belief import HARDLY, Basis
+from lensbench.judging.trust.belief import HARDLY, Basis, Belief
 from lensbench.plan.frozen import first_plan
 from lensbench.plan.waves import look_file
 from lensbench.runs.made_with import mixtures, starts_of, uncounted
@@ -29,6 +30,7 @@ from lensbench.runs.reasons import DiscardReason
 from lensbench.scores import differences as compared
 from lensbench.scores.account import (
     Draw,
+    Ledger,
     LookInput,
     draw_all,
     left_after,
@@ -62,8 +64,9 @@ from lensbench.scores.scores import score_all
 from lensbench.scores.sequential import LookResult, interval_at, level_of
 from lensbench.scores.wording import WordsChoice, choice_of_words
 
-JUDGED = set(Basis) - {Basis.PEOPLE, Basis.TESTS, Basis.ELSEWHERE}
-ASSUMPTION = "It assumes that the judges err alike in both conditions."
+_BY_JUDGES = set(Basis) - {Basis.PEOPLE, Basis.TESTS, Basis.ELSEWHERE}
+_UNMEASURED = Belief({}, {}, "", {}, ())
+_ASSUMPTION = "It assumes that the judges err alike in both conditions."
 MOST_VOIDED = 0.05
 """The share of a judge's answers whose verdicts may be void: a single one of 96 does not discredit the others."""
 
@@ -83,33 +86,29 @@ def estimates_of(comparison: Comparison, uses: Uses) -> Compared:
     """The estimates of a comparison, before the gate decides."""
     plan = comparison.plan
     tables = comparison.tables
-    complete = comparison.pairs(tables.complete)
     score = compared.scores(comparison)
+    complete = comparison.over(comparison.deltas(tables.complete), plan["order"], LARGEST)
     adoption = compared_adoption(comparison, uses)
+    few = ""
+    if not comparison.leaves_out:
+        # that the other servers are not called says nothing against leaving one out
+        few = too_few_calls(adoption["treatment"], comparison.whose(comparison.treatment))
     return {
         "treatment": comparison.treatment,
         "baseline": comparison.baseline,
         "overall": score["overall"],
         "score": score,
         "complete": {
-            "overall": comparison.over(compared.differences(complete), plan["order"], LARGEST),
-            "mcnemar": mcnemar(complete, plan["trials"]),
+            "overall": complete,
+            "mcnemar": mcnemar(comparison.pairs(tables.complete), plan["trials"]),
         },
         "measures": compared.measures(comparison),
         "reliability": reliability(*comparison.known(tables.complete), plan["trials"]),
         "variance": compared.variance(comparison),
         "missing": compared.missing(comparison),
         "adoption": adoption,
-        "too_few_calls": _too_few_calls(comparison, adoption),
+        "too_few_calls": few,
     }
-
-
-def _too_few_calls(comparison: Comparison, adoption: ComparedAdoption) -> str:
-    """Why nothing is known about the treatment's tools. To leave a server out is a treatment of its own: that the
-    others are not called says nothing against it."""
-    if comparison.leaves_out:
-        return ""
-    return too_few_calls(adoption["treatment"], comparison.whose(comparison.treatment))
 
 
 def compared_adoption(comparison: Comparison, uses: Uses) -> ComparedAdoption:
@@ -151,49 +150,76 @@ def blockers(
     """Reasons that forbid a verdict whatever the numbers are. `name` is the comparison's name in instrument.json; `few`
     what `too_few_calls` says."""
     tables = comparison.tables
+    due = sum(run.condition in comparison.conditions for run in tables.due)
     if tables.plan["agent"]["kind"] == "offline":
         yield Reason(ReasonKind.OFFLINE)
-    elif due := [run for run in tables.due if run.condition in comparison.conditions]:
-        yield Reason(
-            ReasonKind.RUNS_DUE, f"{len(due)} of the runs are due: no verdict before they are made."
-        )
+    elif due:
+        text = f"{due} of the runs are due: no verdict before they are made."
+        yield Reason(ReasonKind.RUNS_DUE, text)
     if few:
         yield Reason(ReasonKind.TOO_FEW_CALLS, few)
     of_both = [record for record in tables.valid if record.condition in comparison.conditions]
-    mixed = mixtures(of_both, tables.plan)
-    yield from (Reason(ReasonKind.MIXED_RUNS, text) for text in mixed)
-    if instrument is None:
-        return
+    for text in mixtures(of_both, tables.plan):
+        yield Reason(ReasonKind.MIXED_RUNS, text)
+    if instrument is not None:
+        yield from _blocking_judges(comparison, name, instrument)
+
+
+def _blocking_judges(
+    comparison: Comparison, name: str, instrument: InstrumentFile
+) -> Iterator[Reason]:
+    """The reasons that lie with those who judge."""
     for judge, summary in instrument["judges"].items():
         if summary["voided"] > MOST_VOIDED * summary["answers"]:
             text = f"{judge} was wrong in {summary['voided']} of {summary['answers']} answers."
             yield Reason(ReasonKind.WRONG_JUDGE, text)
-    withheld = instrument["belief"].withheld
-    texts = dict.fromkeys(text for side in comparison.conditions for text in withheld.get(side, ()))
-    yield from (Reason(ReasonKind.UNTRUSTED_JUDGES, text) for text in texts)
-    if patterns := instrument["belief"].constant:
-        yield Reason(ReasonKind.PATTERNS, f"The judge {patterns}, {HARDLY}")
-    if instrument["bias"] and (differential := instrument["bias"]["together"].get(name)):
-        bias = differential.signed
-        if bias.low is not None and bias.high is not None and not bias.low <= 0 <= bias.high:
+    belief = instrument["belief"]
+    withheld = chain(*(belief.withheld.get(side, ()) for side in comparison.conditions))
+    for text in dict.fromkeys(withheld):
+        yield Reason(ReasonKind.UNTRUSTED_JUDGES, text)
+    if belief.constant:
+        yield Reason(ReasonKind.PATTERNS, f"The judge {belief.constant}, {HARDLY}")
+    bias = instrument["bias"]
+    differential = bias["together"].get(name) if bias else None
+    if differential is not None:
+        low = differential.signed.low
+        high = differential.signed.high
+        if low is not None and high is not None and not low <= 0 <= high:
             yield Reason(ReasonKind.BIASED_JUDGES, differential.sentence)
+
+
+class Case(NamedTuple):
+    """A comparison that the gate decides."""
+
+    comparison: Comparison
+    estimates: Compared
+    by_people: Estimate | None
+    """The difference corrected by people, where enough of them judged."""
+    saving: Saving | None
+
+    @property
+    def counted(self) -> Estimate:
+        """The difference on which the gate decides."""
+        return self.by_people or self.estimates["score"]["overall"]
 
 
 def model_of(tables: Tables) -> str:
     """The model and the agent, such as "glm-5 in claude-code 2.1.329"; empty when unknown."""
-    outcomes = [record.outcome for record in tables.valid]
-    models = sorted({model for outcome in outcomes for model in outcome.models or ()})
-    targets = [pair.rpartition("=")[2] for pair in tables.plan["model_mapping"].split(",")]
-    models = [model for model in models or dict.fromkeys(targets) if model not in ("", "none")]
-    versions = sorted({outcome.agent_version for outcome in outcomes if outcome.agent_version})
+    served: set[str] = set()
+    versions: set[str] = set()
+    for record in tables.valid:
+        served.update(record.outcome.models or ())
+        versions.add(record.outcome.agent_version or "")
+    planned = [pair.rpartition("=")[2] for pair in tables.plan["model_mapping"].split(",")]
+    models = sorted(served) or dict.fromkeys(planned)
     agent = tables.plan["agent"]
-    program = [agent["kind"], ", ".join(versions)]
+    program = [agent["kind"], ", ".join(sorted(filter(None, versions)))]
     if agent["kind"] == "none":
         program = []
     elif is_stock(agent):
         program.append("(stock)")
-    parts = [", ".join(models), " ".join(filter(None, program))]
-    return " in ".join(filter(None, parts))
+    known = ", ".join(model for model in models if model not in ("", "none"))
+    return " in ".join(filter(None, [known, " ".join(filter(None, program))]))
 
 
 def as_looked_at(overall: Estimate, look: LookResult, power: float) -> Estimate:
@@ -201,52 +227,49 @@ def as_looked_at(overall: Estimate, look: LookResult, power: float) -> Estimate:
     interval = interval_at(overall, look.boundary)
     if interval is None or overall.se is None or overall.df is None:
         return replace(overall, mde=None)
-    several = f", adjusted for {look.looks} looks" if look.looks > 1 else ""
+    low, high = interval
+    if look.looks > 1:
+        method = f"{overall.method}, adjusted for {look.looks} looks"
+        return replace(overall, low=low, high=high, mde=None, method=method)
     level = level_of(look.boundary)
-    mde = None if several else minimum_detectable(overall.se, overall.df, 1 - level, power)
-    return replace(
-        overall, low=interval[0], high=interval[1], mde=mde, method=f"{overall.method}{several}"
-    )
+    mde = minimum_detectable(overall.se, overall.df, 1 - level, power)
+    return replace(overall, low=low, high=high, mde=mde)
 
 
 def look_at(
-    comparisons: Mapping[str, Comparison],
-    overall: Mapping[str, Estimate],
-    ledger: Sequence[Draw],
-    savings: Mapping[str, Saving | None],
+    plan: Plan, cases: Mapping[str, Case], ledger: Ledger
 ) -> dict[str, tuple[Draw, LookResult]]:
     """Every comparison at this look, with the error that the account leaves it. When all of them stop before the last
     wave, those for which no more verdict is likely spend what the plan had left: this is their last look."""
-    inputs = {
-        name: LookInput(
-            compared.seen_pairs(comparison), comparison.plan["gate"], compared.fraction(comparison)
-        )
-        for name, comparison in comparisons.items()
-    }
+    gate = plan["gate"]
+    planned = plan.get("look", _ONLY)
+    inputs = {}
+    for name, case in cases.items():
+        seen = compared.seen_pairs(case.comparison)
+        inputs[name] = LookInput(seen, gate, compared.fraction(case.comparison))
 
     def holds(name: str, draw: Draw) -> bool:
-        return excludes_zero(overall[name], norm_sf(draw.boundary), inputs[name].gate)
+        return excludes_zero(cases[name].counted, norm_sf(draw.boundary), gate)
 
     def looked() -> dict[str, tuple[Draw, LookResult]]:
-        draws = draw_all(ledger, inputs, holds)
         results = {}
-        for name, draw in draws.items():
-            plan = comparisons[name].plan
-            look = plan.get("look", _ONLY)
-            result = look_result(
-                overall[name], look["taken"], look["of"], plan["gate"], draw.boundary, savings[name]
+        for name, draw in draw_all(ledger, inputs, holds).items():
+            case = cases[name]
+            look = look_result(
+                case.counted, planned["taken"], planned["of"], gate, draw.boundary, case.saving
             )
-            results[name] = (draw, result)
+            results[name] = (draw, look)
         return results
 
     first = looked()
-    shares = [comparison.plan.get("look", _ONLY)["share"] for comparison in comparisons.values()]
-    is_open = any(look.open for _, look in first.values())
-    is_whole = [entry.fraction for entry in inputs.values()] == shares
-    if is_open or not is_whole:
-        return first
-    futile = {name for name, (_, look) in first.items() if (look.conditional_power or 1) < FUTILE}
-    inputs |= {name: inputs[name]._replace(fraction=1.0) for name in futile}
+    futile = []
+    for name, (_, look) in first.items():
+        if look.open or inputs[name].fraction != planned["share"]:
+            return first
+        if (look.conditional_power or 1) < FUTILE:
+            futile.append(name)
+    for name in futile:
+        inputs[name] = inputs[name]._replace(fraction=1.0)
     return looked() if futile else first
 
 
@@ -264,10 +287,103 @@ def read_account(folder: Path) -> tuple[list[Draw], list[Reason]]:
 def limits_changed(folder: Path, gate: GateSettings) -> list[Reason]:
     """A reason against SAVES when the plan of the first runs had another quantity, margin or least saving."""
     first = first_plan(folder)
-    then = first["gate"] if first else gate
+    if first is None:
+        return []
+    then = first["gate"]
     names = [key for key in ("saves", "margin", "least") if then.get(key) != gate.get(key)]
+    if not names:
+        return []
     detail = f"There is no SAVES, because gate.{', gate.'.join(names)} changed after the first run."
-    return [Reason(ReasonKind.LIMITS_CHANGED, detail, "SAVES")] if names else []
+    return [Reason(ReasonKind.LIMITS_CHANGED, detail, "SAVES")]
+
+
+class GateInput(NamedTuple):
+    """The common input of all verdicts of a benchmark."""
+
+    folder: Path
+    instrument: InstrumentFile | None
+    """None at a look, which comes before judges are measured."""
+    ledger: Ledger
+    distrusted: Sequence[Reason]
+    """Why the ledger cannot be trusted."""
+    voided: Collection[str]
+    """What `voided_runs` found; empty without a ledger."""
+    moved: Sequence[Reason]
+    """Why there is no SAVES, when its quantity or its limits changed after the first run."""
+
+    @property
+    def belief(self) -> Belief:
+        return self.instrument["belief"] if self.instrument else _UNMEASURED
+
+    def decide(self, name: str, case: Case, draw: Draw, look: LookResult) -> Compared:
+        """The estimates of a comparison with the verdict and with what this look allows."""
+        comparison = case.comparison
+        plan = comparison.plan
+        gate = plan["gate"]
+        before = shown_before(self.ledger, name, draw.seen, self.voided)
+        starts = {}
+        for condition, runs in comparison.runs.items():
+            starts[comparison.name(condition)] = starts_of(self.folder, runs)
+        others = [*readings(comparison, [*starts.values()], self.belief.doubts, draw.seen, before)]
+        few = case.estimates["too_few_calls"]
+        blocking = blockers(comparison, name, self.instrument, few)
+        against = [*self.distrusted, *blocking, *self.moved]
+        verdict = decide(case.counted, gate, look, against, others, case.saving)
+        look = stopped(look, verdict.verdict)
+        enough = []
+        if verdict.verdict in ("NO-GO", "INCONCLUSIVE") and verdict.low is not None:
+            enough = [*deciding(case.counted, others, gate, left_after(draw) / 2, case.saving)]
+        brought = plan["conditions"][comparison.treatment].keys() & {"files", "agent"}
+        facts = SentenceFacts(
+            settings=gate,
+            look=look,
+            trials=plan["trials"],
+            model=model_of(comparison.tables),
+            sides=self._sides(comparison),
+            leaves_out=comparison.leaves_out,
+            brings_more=bool(brought),
+            number=number_of(draw, self.ledger),
+            among=draw.among,
+            enough=enough,
+            starts=starts,
+            remarks=[
+                *self._remarks(case, verdict.verdict),
+                *edits(comparison, draw.seen, before),
+                *filter(None, [self.belief.caveat]),
+            ],
+            saving=case.saving,
+            patterns=self.belief.constant,
+        )
+        score = case.estimates["score"]
+        overall = as_looked_at(score["overall"], look, gate["power"])
+        corrected = case.by_people and as_looked_at(case.by_people, look, gate["power"])
+        looks = []
+        if "look" in plan:
+            looks = [*earlier_looks(self.folder, plan, name), look]
+        return {
+            **case.estimates,
+            "score": {**score, "overall": overall},
+            "corrected": corrected,
+            "looks": looks,
+            "look_number": facts.number,
+            "level": level_of(look.boundary),
+            "gate": in_words(verdict, case.counted, facts),
+        }
+
+    def _sides(self, comparison: Comparison) -> Sides | None:
+        """The names of the two conditions, where the treatment is not the baseline with tools more."""
+        # scores from elsewhere do not tell what a condition brings
+        is_given = bool(self.belief.decided.get(Basis.ELSEWHERE))
+        is_of_two = comparison.baseline != comparison.plan["baseline"]
+        if is_given or is_of_two or comparison.leaves_out:
+            return comparison.names
+        return None
+
+    def _remarks(self, case: Case, verdict: Verdict) -> Sequence[str]:
+        by_judges = any(map(self.belief.decided.get, _BY_JUDGES))
+        if by_judges and not case.by_people and verdict != "INCONCLUSIVE":
+            return [_ASSUMPTION]
+        return []
 
 
 def voided_runs(folder: Path) -> set[str]:
@@ -277,97 +393,8 @@ def voided_runs(folder: Path) -> set[str]:
         for entry, discard in rounds(attempts):
             if discard.reason != DiscardReason.BY_HAND and RECORD in entry.files:
                 record = from_json(entry.record.read_text(encoding="utf-8"))
-                found.add(identity(record.attempt.started_at, record.answer_sha256))
+                found.add(identity(record))
     return found
-
-
-class Gatekeeper(NamedTuple):
-    """The common input of all verdicts of a benchmark."""
-
-    folder: Path
-    tables: Tables
-    instrument: InstrumentFile | None
-    """None at a look, which comes before judges are measured."""
-    ledger: Sequence[Draw]
-    distrusted: Sequence[Reason]
-    """Why the ledger cannot be trusted."""
-    voided: Collection[str]
-    """What `voided_runs` found; empty without a ledger."""
-    moved: Sequence[Reason]
-    """Why there is no SAVES, when its quantity or its limits changed after the first run."""
-
-    def decide(
-        self,
-        name: str,
-        comparison: Comparison,
-        estimates: Compared,
-        by_people: Estimate | None,
-        draw: Draw,
-        look: LookResult,
-        saving: Saving | None,
-    ) -> Compared:
-        """The estimates of a comparison with the verdict and with what this look allows."""
-        overall = estimates["score"]["overall"]
-        plan = comparison.plan
-        belief = self.instrument["belief"] if self.instrument else None
-        before = shown_before(self.ledger, name, draw.seen, self.voided)
-        result = as_looked_at(overall, look, plan["gate"]["power"])
-        counting = as_looked_at(by_people, look, plan["gate"]["power"]) if by_people else None
-        starts = {
-            comparison.name(side): starts_of(self.folder, runs)
-            for side, runs in comparison.runs.items()
-        }
-        gate = plan["gate"]
-        counted = by_people or overall
-        doubts = belief.doubts if belief else ()
-        others = [*readings(comparison, [*starts.values()], doubts, draw.seen, before)]
-        against = [
-            *self.distrusted,
-            *blockers(comparison, name, self.instrument, estimates["too_few_calls"]),
-            *self.moved,
-        ]
-        verdict = decide(counted, gate, look, against, others, saving)
-        look = stopped(look, verdict.verdict)
-        enough = []
-        if verdict.verdict in ("NO-GO", "INCONCLUSIVE") and verdict.low is not None:
-            enough = [*deciding(counted, others, gate, left_after(draw) / 2, saving)]
-        by_judge = belief and not by_people and any(map(belief.decided.get, JUDGED))
-        brought = plan["conditions"][comparison.treatment].keys() & {"files", "agent"}
-        assumptions = [ASSUMPTION] if by_judge and verdict.verdict != "INCONCLUSIVE" else []
-        # scores from elsewhere do not tell what a condition brings
-        is_given = bool(belief and belief.decided.get(Basis.ELSEWHERE))
-        is_of_two = is_given or comparison.leaves_out or comparison.baseline != plan["baseline"]
-        facts = SentenceFacts(
-            gate,
-            look,
-            plan["trials"],
-            model_of(self.tables),
-            comparison.names if is_of_two else None,
-            comparison.leaves_out,
-            bool(brought),
-            number_of(draw, self.ledger),
-            draw.among,
-            enough,
-            starts,
-            [
-                *assumptions,
-                *edits(comparison, draw.seen, before),
-                *([belief.caveat] if belief and belief.caveat else []),
-            ],
-            saving,
-            belief.constant if belief else "",
-        )
-        return {
-            **estimates,
-            "score": {**estimates["score"], "overall": result},
-            "corrected": counting,
-            "looks": [*earlier_looks(self.folder, self.tables.plan, name), look]
-            if "look" in plan
-            else [],
-            "look_number": facts.number,
-            "level": level_of(look.boundary),
-            "gate": in_words(verdict, counted, facts),
-        }
 
 
 def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile:
@@ -375,59 +402,67 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
 
     `tables` are those of the folder, if they were read before."""
     tables = tables or read_tables(folder)
+    plan = tables.plan
     place = RunFolder(folder).instrument
     instrument = read_typed(place, InstrumentFile) if place.exists() else None
-    ledger, doubts = read_account(folder)
-    discards = voided_runs(folder) if ledger else set()
-    aim = tables.plan["gate"]
-    keeper = Gatekeeper(
-        folder, tables, instrument, ledger, doubts, discards, limits_changed(folder, aim)
-    )
-    against = {name: Comparison(tables, *sides) for name, sides in comparisons(tables.plan).items()}
+    ledger, distrusted = read_account(folder)
+    voided = voided_runs(folder) if ledger else set()
+    moved = limits_changed(folder, plan["gate"])
+    gate = GateInput(folder, instrument, ledger, distrusted, voided, moved)
     uses = uses_of(tables)
-    estimates = {name: estimates_of(comparison, uses) for name, comparison in against.items()}
-    correct_for_families(tables.plan, estimates)
-    against = {name: against[name] for name in decided_comparisons(tables.plan)}
-    others = uncounted(folder, tables.scores)
-    savings = {name: saving_of(comparison, aim, others) for name, comparison in against.items()}
-    deltas = instrument["bias"]["correction"] if instrument and instrument["bias"] else {}
-    by_people = {
-        name: compared.corrected_by_people(
-            estimates[name]["overall"], deltas[name], aim["alpha"], aim["power"]
-        )
-        for name in against
-        if name in deltas
-    }
-    deciding = {name: by_people.get(name) or estimates[name]["overall"] for name in against}
-    looks = look_at(against, deciding, ledger, savings)
-    verdicts = {
-        name: keeper.decide(
-            name, comparison, estimates[name], by_people.get(name), *looks[name], savings[name]
-        )
-        for name, comparison in against.items()
-    }
-    data: EstimatesFile = {"alpha": aim["alpha"], "comparisons": {**estimates, **verdicts}}
-    if words := _words(tables, uses):
+    estimates = {}
+    for name, sides in comparisons(plan).items():
+        estimates[name] = estimates_of(Comparison(tables, *sides), uses)
+    correct_for_families(plan, estimates)
+    cases = _cases(gate, tables, estimates)
+    lines = []
+    for name, (draw, look) in look_at(plan, cases, ledger).items():
+        estimates[name] = gate.decide(name, cases[name], draw, look)
+        verdict = estimates[name]["gate"]
+        kinds = [reason.kind for reason in verdict.reasons]
+        if spends(verdict.low, kinds):
+            due = ReasonKind.RUNS_DUE in kinds
+            lines.append(draw.model_copy(update={"verdict": verdict.verdict, "due": due}))
+    data: EstimatesFile = {"alpha": plan["gate"]["alpha"], "comparisons": estimates}
+    words = _words(tables, uses)
+    if words:
         data["words"] = words
-    if not doubts:
-        lines = []
-        for name, (draw, _) in looks.items():
-            gate = verdicts[name]["gate"]
-            kinds = [reason.kind for reason in gate.reasons]
-            if spends(gate.low, kinds):
-                is_due = ReasonKind.RUNS_DUE in kinds
-                lines.append(draw.model_copy(update={"verdict": gate.verdict, "due": is_due}))
+    if not distrusted:
         note(folder, lines)
     write_json(RunFolder(folder).estimates, plain(data))
     return data
+
+
+def _cases(gate: GateInput, tables: Tables, estimates: Mapping[str, Compared]) -> dict[str, Case]:
+    """The comparisons that the gate decides."""
+    settings = tables.plan["gate"]
+    bias = gate.instrument["bias"] if gate.instrument else None
+    corrections = bias["correction"] if bias else {}
+    others = uncounted(gate.folder, tables.scores)
+    cases = {}
+    for name, sides in decided_comparisons(tables.plan).items():
+        comparison = Comparison(tables, *sides)
+        by_people = None
+        if name in corrections:
+            by_people = compared.corrected_by_people(
+                estimates[name]["overall"],
+                corrections[name],
+                settings["alpha"],
+                settings["power"],
+            )
+        saving = saving_of(comparison, settings, others)
+        cases[name] = Case(comparison, estimates[name], by_people, saving)
+    return cases
 
 
 def _words(tables: Tables, uses: Uses) -> WordsChoice | None:
     """The choice of words, where the plan holds tasks out for it."""
     plan = tables.plan
     confirming = plan.get("holdout", ())
+    if not confirming:
+        return None
     candidates = {}
-    for name in treatments(plan) if confirming else ():
+    for name in treatments(plan):
         if "describe" in plan["conditions"][name]:
             candidates[name] = Comparison(tables, name, plan["baseline"])
     return choice_of_words(candidates, uses, confirming)

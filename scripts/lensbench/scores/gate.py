@@ -30,11 +30,8 @@ def claims(look: LookResult, settings: GateSettings, saving: Saving | None) -> l
         "SAVES": saving is not None and saving.is_cheaper(look.boundary),
         "COSTS": saving is not None and saving.is_dearer(look.boundary),
     }
-    return [
-        name
-        for name in get_args(Verdict)[:-1]
-        if allows(name, low, high, settings) and more.get(name, True)
-    ]
+    allowed = [name for name in get_args(Verdict)[:-1] if allows(name, low, high, settings)]
+    return [name for name in allowed if more.get(name, True)]
 
 
 class Reading(NamedTuple):
@@ -47,11 +44,15 @@ class Reading(NamedTuple):
 
     def keeps(self, verdict: Verdict, boundary: float, settings: GateSettings) -> bool:
         """True when the reading supports the verdict; without an interval, its delta alone is used."""
-        estimate = self.worst if verdict in ("GO", "SAVES") else self.best
+        estimate = self.of(verdict)
         delta = estimate.delta or 0.0
         low, high = interval_at(estimate, boundary) or (delta, delta)
         is_allowed = bool(allows(verdict, low, high, settings))
         return is_allowed and not objection(verdict, estimate, norm_sf(boundary), settings)
+
+    def of(self, verdict: Verdict) -> Estimate:
+        """The estimate that speaks least for a verdict."""
+        return self.worst if verdict in ("GO", "SAVES") else self.best
 
 
 class GateVerdict(NamedTuple):
@@ -92,31 +93,41 @@ def decide(
     """The strongest verdict on a treatment that its intervals allow, that no test of its differences contradicts, and
     that holds in every reading. `look` has the interval of the score; `blockers` forbid any verdict, one only, or all
     but those on effort (`blocks`)."""
-    low = look.low
-    high = look.high
-    boundary = look.boundary
-    if low is None or high is None:
-        return GateVerdict(
-            "INCONCLUSIVE", "", "", low, high, (), (*blockers, Reason(ReasonKind.NO_INTERVAL))
-        )
+    decision = GateVerdict("INCONCLUSIVE", "", "", look.low, look.high)
+    if look.low is None or look.high is None:
+        return decision._replace(reasons=(*blockers, Reason(ReasonKind.NO_INTERVAL)))
     reasons = [reason for reason in blockers if reason.undoes == "INCONCLUSIVE"]
     for verdict in claims(look, settings, saving):
-        against = objection(verdict, estimate, norm_sf(boundary), settings)
-        if verdict == "NO-GO" and saving and saving.is_cheaper(boundary):
-            against = ReasonKind.SAVING
-        undone_in = [
-            reading.kind for reading in readings if not reading.keeps(verdict, boundary, settings)
-        ]
-        doubts = [against] if against else list(dict.fromkeys(undone_in))
+        doubts = _doubts(verdict, estimate, settings, look.boundary, readings, saving)
         blocking = [reason for reason in blockers if blocks(reason, verdict)]
         if not doubts and not blocking:
-            return GateVerdict(verdict, "", "", low, high)
+            return decision._replace(verdict=verdict)
         reasons += (reason for reason in blocking if reason not in reasons)
         reasons += (Reason(kind, undoes=verdict) for kind in doubts)
-    return GateVerdict("INCONCLUSIVE", "", "", low, high, (), tuple(reasons))
+    return decision._replace(reasons=tuple(reasons))
 
 
-ENDING: tuple[Verdict, ...] = ("GO", "SAVES", "HARM")
+def _doubts(
+    verdict: Verdict,
+    estimate: Estimate,
+    settings: GateSettings,
+    boundary: float,
+    readings: Sequence[Reading],
+    saving: Saving | None,
+) -> list[ReasonKind]:
+    """What speaks in the data against a verdict that the intervals allow: the first rule, or else the readings."""
+    if verdict == "NO-GO" and saving and saving.is_cheaper(boundary):
+        return [ReasonKind.SAVING]
+    against = objection(verdict, estimate, norm_sf(boundary), settings)
+    if against:
+        return [against]
+    undone = (
+        reading.kind for reading in readings if not reading.keeps(verdict, boundary, settings)
+    )
+    return list(dict.fromkeys(undone))
+
+
+ENDING_VERDICTS: tuple[Verdict, ...] = ("GO", "SAVES", "HARM")
 """A NO-GO or a COSTS ends the runs only when none of these is likely any more."""
 FUTILE = 0.2
 """Below this probability of a verdict the remaining runs are not worth their cost."""
@@ -131,13 +142,15 @@ def look_result(
     saving: Saving | None = None,
 ) -> LookResult:
     """Look number `look` of `looks`, at the boundary of the account; open as far as the intervals say."""
-    z, (low, high) = deviate(estimate), interval_at(estimate, boundary) or (None, None)
+    z = deviate(estimate)
+    low, high = interval_at(estimate, boundary) or (None, None)
     result = LookResult(look, looks, z, boundary, low, high, None, False, "")
     if z is not None and look < looks:
-        result = result._replace(
-            conditional_power=max(_chances(estimate, z, result, settings, saving))
-        )
-    verdicts = [] if low is None else claims(result, settings, saving)
+        power = max(_chances(estimate, z, result, settings, saving))
+        result = result._replace(conditional_power=power)
+    verdicts = []
+    if low is not None:
+        verdicts = claims(result, settings, saving)
     return stopped(result, next(iter(verdicts), "INCONCLUSIVE"))
 
 
@@ -148,7 +161,7 @@ def stopped(look: LookResult, verdict: Verdict) -> LookResult:
     is_decided = verdict != "INCONCLUSIVE"
     if look.low is None:
         return look._replace(open=not is_last, why="nothing can be estimated")
-    if is_last or verdict in ENDING or (is_decided and (power or 0.0) < FUTILE):
+    if is_last or verdict in ENDING_VERDICTS or (is_decided and (power or 0.0) < FUTILE):
         why = f"the verdict is {verdict}" if is_decided else "this is the last look"
         return look._replace(open=False, why=why)
     if power is None:
@@ -170,27 +183,25 @@ def deviate(estimate: Estimate) -> float | None:
 def _chances(
     estimate: Estimate, z: float, look: LookResult, settings: GateSettings, saving: Saving | None
 ) -> Iterator[float]:
-    """How likely the last look gives each of ENDING."""
+    """How likely the last look gives each of ENDING_VERDICTS."""
     time = look.look / look.looks
     se = estimate.se or 0.0
-    delta = estimate.delta or 0.0
     final = boundaries(even_fractions(look.looks), settings["alpha"])[-1]
     yield conditional_power(-z, time, -z / math.sqrt(time), final)
     if (look.high or 0.0) >= settings["effect"] / 100:
         yield conditional_power(z, time, worthwhile(se, time, settings), final)
     margin = settings["margin"] / 100
-    tasks = estimate.n / (time if settings["over"] == "tasks" else 1.0)
-    unseen = unseen_share(math.floor(tasks), norm_sf(final)) * most_lost(estimate.baselines)
+    tasks = estimate.n
+    if settings["over"] == "tasks":
+        tasks = math.floor(estimate.n / time)
+    unseen = unseen_share(tasks, norm_sf(final)) * most_lost(estimate.baselines)
     if saving and unseen <= margin:
-        no_worse = conditional_power(
-            (delta + margin) / se, time, margin / se / math.sqrt(time), final
-        )
-        parts = (*saving.saved, *saving.bills)
-        surplus = ((part.delta or 0.0) / (part.se or 1e-9) for part in parts)
-        chances = (
-            conditional_power(ratio, time, ratio / math.sqrt(time), final) for ratio in surplus
-        )
-        yield min(no_worse, *chances)
+        above = ((estimate.delta or 0.0) + margin) / se
+        chances = [conditional_power(above, time, margin / se / math.sqrt(time), final)]
+        for part in (*saving.saved, *saving.bills):
+            ratio = (part.delta or 0.0) / (part.se or 1e-9)
+            chances.append(conditional_power(ratio, time, ratio / math.sqrt(time), final))
+        yield min(chances)
 
 
 def conditional_power(z: float, time: float, drift: float, final: float) -> float:

@@ -82,9 +82,8 @@ class SentenceFacts(NamedTuple):
 
 def in_words(decision: GateVerdict, estimate: Estimate, facts: SentenceFacts) -> GateVerdict:
     if decision.low is not None:
-        decision = decision._replace(
-            worst=max(most_worse(estimate, decision.low, norm_sf(facts.look.boundary)), 0.0)
-        )
+        worst = most_worse(estimate, decision.low, norm_sf(facts.look.boundary))
+        decision = decision._replace(worst=max(worst, 0.0))
     text = sentence(decision, estimate, facts)
     advice = needs(decision, estimate, facts)
     return decision._replace(sentence=text, needs=advice, notes=notes(decision, estimate, facts))
@@ -110,17 +109,20 @@ def _difference(estimate: Estimate, low: float, high: float, facts: SentenceFact
     tools = "with what it brings" if facts.brings_more else "with its tools"
     if facts.sides:
         tools = f"from {facts.sides.baseline} to {facts.sides.treatment}"
-    size = [with_noun(estimate.n, "task"), with_noun(facts.trials, "trial")]
+    level = level_text(level_of(facts.look.boundary))
+    details = [
+        f"{level} interval {interval(low, high, '')}; {with_noun(estimate.n, 'task')}",
+        with_noun(facts.trials, "trial"),
+    ]
     if estimate.pairs < estimate.planned:
-        size.append(f"{estimate.pairs} of {with_noun(estimate.planned, 'pair')}")
+        details.append(f"{estimate.pairs} of {with_noun(estimate.planned, 'pair')}")
     if any(starts.repeated for starts in facts.starts.values()):
-        size.append(
-            f"repeated: {', '.join(f'{starts.repeated} {name}' for name, starts in facts.starts.items())}"
-        )
+        repeated = [f"{starts.repeated} {name}" for name, starts in facts.starts.items()]
+        details.append(f"repeated: {', '.join(repeated)}")
     if estimate.people:
-        size.append("corrected by people")
-    details = f"{level_text(level_of(facts.look.boundary))} interval {interval(low, high, '')}; {', '.join(size)}"
-    return f"{tools} the agent's score changes by {points(estimate.delta or 0)} ({details})."
+        details.append("corrected by people")
+    delta = points(estimate.delta or 0)
+    return f"{tools} the agent's score changes by {delta} ({', '.join(details)})."
 
 
 def _saying(reason: Reason) -> str:
@@ -194,36 +196,33 @@ def _scope(estimate: Estimate, facts: SentenceFacts) -> str:
 def notes(decision: GateVerdict, estimate: Estimate, facts: SentenceFacts) -> list[str]:
     """What else readers should know: reasons in detail, savings, the look, its level, the attempts."""
     look = facts.look
-    texts = [
-        reason.detail or _saying(reason)
-        for reason in decision.reasons
-        if reason.detail or len(decision.reasons) > 1
-    ]
-    if facts.saving and decision.low is not None and decision.verdict not in ("SAVES", "COSTS"):
+    texts = []
+    for reason in decision.reasons:
+        if reason.detail or len(decision.reasons) > 1:
+            texts.append(reason.detail or _saying(reason))
+    on_effort = decision.verdict in ("SAVES", "COSTS")
+    if facts.saving and decision.low is not None and not on_effort:
         texts.append(f"{_effort(facts.saving, decision, estimate, facts)}.")
     if facts.saving and len(facts.saving.saved) > 1:
-        share = (1 - facts.settings["least"] / 100) * math.exp(
-            -(facts.saving.saved[-1].delta or 0.0)
-        ) - 1
+        beyond = facts.saving.saved[-1].delta or 0.0
+        share = (1 - facts.settings["least"] / 100) * math.exp(-beyond) - 1
         texts.append(
             f"With attempts that failed the difference in {facts.saving.label} is {change(share)}."
         )
-    if facts.patterns and decision.verdict in ("SAVES", "COSTS"):
+    if facts.patterns and on_effort:
         texts.append(f"The judge {facts.patterns}.")
     if look.looks > 1:
         state = "The runs go on after" if look.open else "The runs end with"
         texts.append(f"{state} look {look.look} of {look.looks}: {look.why}.")
     if facts.number > 1:
-        texts.append(
-            f"This is look {facts.number} at this benchmark, of level {level_text(level_of(look.boundary))}."
-        )
+        level = level_text(level_of(look.boundary))
+        texts.append(f"This is look {facts.number} at this benchmark, of level {level}.")
     if facts.among > 1:
         texts.append(f"The level holds for {facts.among} comparisons together (Holm).")
     if any(starts.repeated for starts in facts.starts.values()):
-        counts = (
-            f"{name} {starts.attempts} and {starts.discards}"
-            for name, starts in facts.starts.items()
-        )
+        counts = []
+        for name, starts in facts.starts.items():
+            counts.append(f"{name} {starts.attempts} and {starts.discards}")
         texts.append(f"Attempts and discards: {', '.join(counts)}.")
     return list(dict.fromkeys([*texts, *facts.remarks]))
 

@@ -17,7 +17,7 @@ from lensbench.scores.power import FEWEST_REPOSITORIES, standard_effect
 if TYPE_CHECKING:
     from lensbench.core.distributions import Bools, Floats
 
-RESAMPLES = 9_999
+SIGN_FLIPS = 9_999
 """The number of random sign flips when there are too many to try all."""
 NO_SPREAD = 1e-9
 """Relative variation below this is rounding error, and counts as none."""
@@ -29,7 +29,7 @@ FARTHEST = 99.0
 HALVINGS = 60
 HIGH = 2.0
 """The best baselines of tasks are taken to lie this many standard deviations above their mean, or where the best is."""
-WEIGHTS = 9_999
+FLOOR_WEIGHTS = 9_999
 """The number of random weights for a floor."""
 UNSEEN = 0.045
 """The accepted chance that a mean lies below its floor."""
@@ -145,63 +145,76 @@ def estimate(
     planned = pairs if planned is None else planned
     if not tasks:
         return Estimate(planned=planned, method="no complete pair: no interval")
-    own = np.array([float(differences[task]) for task in tasks])
-    d = without_extremes(own, alpha) if typical else own
+    moves = np.array([float(differences[task]) for task in tasks])
+    d = without_extremes(moves, alpha) if typical else moves
     groups = codes([repository_of[task] for task in tasks])
-    clusters = max(groups) + 1
-    varies = bool(np.ptp(d) > NO_SPREAD * np.abs(d).max())
-    error = standard_errors(d[None], groups) if varies else None
-    if error and error.se[0] <= NO_SPREAD * np.abs(d).max():
-        error = _paired(d[None])
-    scope = ""
-    if clusters < len(tasks) and effective(groups) < FEWEST_REPOSITORIES:
-        scope = SCOPE
+    repositories = effective(groups)
     units = units_of(d[None], groups)
     p, mid_p = sign_flip_p(units[0], seed)
-    own_baselines = tuple(float(baselines[task]) for task in tasks) if baselines else ()
-    se = df = mde = sd = root = floor = None
-    method = "no spread: no interval"
-    if len(tasks) == 1:
-        method = "one task: no interval"
-    else:
-        sd = float(d.std(ddof=1)) if varies else 0.0
-    if error:
-        se = float(error.se[0])
-        df = error.df
-        mde = minimum_detectable(se, df, alpha, power)
-        method = error.method
-    if is_skewed(units)[0]:
-        root = float(likelihood_roots(units)[0])
+    root = float(likelihood_roots(units)[0]) if is_skewed(units)[0] else None
+    scope = ""
+    if max(groups) + 1 < len(tasks) and repositories < FEWEST_REPOSITORIES:
+        scope = SCOPE
+    scores = tuple(float(baselines[task]) for task in tasks) if baselines else ()
+    floor = None
     if limit < math.inf:
-        floor = float(floors(d[None], most_lost(own_baselines), seed)[0])
-    result = Estimate(
+        floor = float(floors(d[None], most_lost(scores), seed)[0])
+    mean = Estimate(
         delta=float(d.mean()),
         p=p,
         mid_p=mid_p,
         n=len(tasks),
         pairs=pairs,
         planned=planned,
-        clusters=clusters,
-        method=method,
-        df=df,
-        se=se,
-        sd=sd,
-        wins=int((own > 0).sum()),
-        ties=int((own == 0).sum()),
-        losses=int((own < 0).sum()),
-        mde=mde,
+        clusters=max(groups) + 1,
+        wins=int((moves > 0).sum()),
+        ties=int((moves == 0).sum()),
+        losses=int((moves < 0).sum()),
         scope=scope,
-        repositories=effective(groups),
+        repositories=repositories,
         root=root,
         floor=floor,
-        baselines=own_baselines,
+        baselines=scores,
     )
-    ends = interval_of(result, alpha / 2, limit)
-    if ends is None or (error is None and limit == math.inf):
-        return result
-    if error is None:
-        method = "no spread: exact binomial"
-    return replace(result, low=ends[0], high=ends[1], method=method)
+    return _with_interval(_with_spread(mean, d, groups, alpha, power), alpha / 2, limit)
+
+
+def _with_spread(
+    mean: Estimate, d: Floats, groups: Sequence[int], alpha: float, power: float
+) -> Estimate:
+    """The estimate with its standard error and what follows from it; with the reason where there is none."""
+    import numpy as np
+
+    if mean.n == 1:
+        return replace(mean, method="one task: no interval")
+    rounding = NO_SPREAD * np.abs(d).max()
+    if np.ptp(d) <= rounding:
+        return replace(mean, sd=0.0, method="no spread: no interval")
+    error = standard_errors(d[None], groups)
+    if error.se[0] <= rounding:
+        error = _paired(d[None])
+    se = float(error.se[0])
+    return replace(
+        mean,
+        sd=float(d.std(ddof=1)),
+        se=se,
+        df=error.df,
+        mde=minimum_detectable(se, error.df, alpha, power),
+        method=error.method,
+    )
+
+
+def _with_interval(mean: Estimate, chance: float, limit: float) -> Estimate:
+    """The estimate with its interval; differences without a spread have one only where they have a limit."""
+    ends = interval_of(mean, chance, limit)
+    if ends is None:
+        return mean
+    low, high = ends
+    if mean.se is not None:
+        return replace(mean, low=low, high=high)
+    if limit == math.inf:
+        return mean
+    return replace(mean, low=low, high=high, method="no spread: exact binomial")
 
 
 def interval_of(
@@ -212,8 +225,10 @@ def interval_of(
     if mean.delta is None or mean.sd is None:
         return None
     if mean.se and mean.df:
-        margin = float(t_isf(chance, mean.df)) * mean.se
-        return max(mean.delta - margin, -limit), min(mean.delta + margin, limit)
+        margin = t_isf(chance, mean.df) * mean.se
+        low = max(mean.delta - margin, -limit)
+        high = min(mean.delta + margin, limit)
+        return low, high
     if limit == math.inf:
         return mean.delta, mean.delta
     lost = most_lost(mean.baselines)
@@ -230,9 +245,10 @@ def without_extremes(d: Floats, alpha: float) -> Floats:
     if not cut:
         return d
     middle = np.sort(d)[cut:-cut]
-    df = len(d) - 1.0
     values = d.clip(middle[0], middle[-1])
-    wider = float(t_isf(alpha / 2, df - 2 * cut) / t_isf(alpha / 2, df)) * len(d) / len(middle)
+    df = len(d) - 1.0
+    longer = t_isf(alpha / 2, df - 2 * cut) / t_isf(alpha / 2, df)
+    wider = longer * len(d) / len(middle)
     whole: Floats = middle.mean() + (values - values.mean()) * wider
     return whole
 
@@ -284,7 +300,8 @@ def _paired(d: Floats) -> StandardErrors:
     import numpy as np
 
     count = d.shape[-1]
-    return StandardErrors(d.std(axis=-1, ddof=1) / np.sqrt(count), count - 1.0, PAIRED)
+    se = d.std(axis=-1, ddof=1) / np.sqrt(count)
+    return StandardErrors(se, count - 1.0, PAIRED)
 
 
 def cluster_robust(d: Floats, groups: Sequence[int]) -> StandardErrors:
@@ -299,9 +316,12 @@ def cluster_robust(d: Floats, groups: Sequence[int]) -> StandardErrors:
 
     count = d.shape[-1]
     shares = np.bincount(groups) / count
-    sums = sums_of(d - d.mean(axis=-1, keepdims=True), groups) / np.sqrt(1 - shares)
+    root = np.sqrt(1 - shares)
+    residuals = d - d.mean(axis=-1, keepdims=True)
+    sums = sums_of(residuals, groups) / root
     se = np.sqrt((sums**2).sum(axis=-1)) / count
-    b = (np.diag(shares) - np.outer(shares, shares)) / np.sqrt(np.outer(1 - shares, 1 - shares))
+    overlap = np.diag(shares) - np.outer(shares, shares)
+    b = overlap / np.sqrt(np.outer(1 - shares, 1 - shares))
     return StandardErrors(se, 1 / float((b**2).sum()), CLUSTERED)
 
 
@@ -332,12 +352,15 @@ def _room(room: Floats) -> Room:
     square = (room**2).mean(axis=-1)
     evenness = np.where(square > 0, mean**2 / np.maximum(square, NO_SPREAD), 1.0)
     high = mean + HIGH * room.std(axis=-1)
-    return Room(mean, evenness, np.minimum(np.maximum(high, room.max(axis=-1)), LARGEST))
+    most = np.maximum(high, room.max(axis=-1))
+    return Room(mean, evenness, np.minimum(most, LARGEST))
 
 
 def most_lost(baselines: Sequence[float]) -> float:
     """What a task that loses everything loses: the mean baseline, and 1 where it is not known."""
-    return sum(baselines) / len(baselines) if baselines else LARGEST
+    if not baselines:
+        return LARGEST
+    return sum(baselines) / len(baselines)
 
 
 def unseen(
@@ -345,7 +368,9 @@ def unseen(
 ) -> tuple[float, float]:
     """The interval of a mean of equal differences if the unseen tasks lose or gain the most; `chance` a side."""
     share = unseen_share(tasks, chance)
-    return mean - share * max(lost + mean, 0.0), mean + share * max(gained - mean, 0.0)
+    low = mean - share * max(lost + mean, 0.0)
+    high = mean + share * max(gained - mean, 0.0)
+    return low, high
 
 
 def unseen_share(tasks: int, chance: float) -> float:
@@ -367,12 +392,13 @@ def floors(d: Floats, lost: Floats | float, seed: int) -> Floats:
     import numpy as np
 
     benchmarks, count = d.shape
-    weights = np.random.default_rng(seed).standard_exponential((WEIGHTS, count + 1))
+    weights = np.random.default_rng(seed).standard_exponential((FLOOR_WEIGHTS, count + 1))
     weights /= weights.sum(axis=1, keepdims=True)
     found = np.empty(benchmarks)
     losses = np.broadcast_to(np.asarray(lost, dtype=float), benchmarks)
     for row in range(benchmarks):
-        found[row] = np.quantile(weights @ np.append(d[row], -losses[row]), UNSEEN)
+        means = weights @ np.append(d[row], -losses[row])
+        found[row] = np.quantile(means, UNSEEN)
     return found
 
 
@@ -391,17 +417,24 @@ def sign_flip_p(d: Floats, seed: int) -> tuple[float, float] | tuple[None, None]
     moves = d[d != 0]
     if len(moves) < 2:
         return 1.0, 1.0
-    own = abs(float(moves.sum()))
-    if 2 ** len(moves) <= RESAMPLES:
-        flips = np.arange(2 ** len(moves))[:, None] >> np.arange(len(moves)) & 1
-        far = np.abs((2 * flips - 1) @ moves)
-        total = 2 ** len(moves)
-    else:
-        signs = np.random.default_rng(seed).integers(0, 2, (RESAMPLES, len(moves)), dtype=np.int8)
-        far = np.append(np.abs((2.0 * signs - 1) @ moves), own)
-        total = RESAMPLES + 1
-    beyond, at_least = ((far >= own * (1 + sign * NO_SPREAD)).sum() / total for sign in (1, -1))
-    return float(at_least), float(beyond + at_least) / 2
+    found = abs(float(moves.sum()))
+    far = np.abs(_flipped_sums(moves, seed))
+    beyond = float((far >= found * (1 + NO_SPREAD)).mean())
+    at_least = float((far >= found * (1 - NO_SPREAD)).mean())
+    return at_least, (beyond + at_least) / 2
+
+
+def _flipped_sums(moves: Floats, seed: int) -> Floats:
+    """The sums with every choice of signs, or with SIGN_FLIPS random ones and the one found."""
+    import numpy as np
+
+    count = len(moves)
+    if 2**count <= SIGN_FLIPS:
+        flips = np.arange(2**count)[:, None] >> np.arange(count) & 1
+        sums: Floats = (2 * flips - 1) @ moves
+        return sums
+    signs = np.random.default_rng(seed).integers(0, 2, (SIGN_FLIPS, count), dtype=np.int8)
+    return np.append((2.0 * signs - 1) @ moves, moves.sum())
 
 
 def is_skewed(values: Floats) -> Bools:
@@ -409,11 +442,11 @@ def is_skewed(values: Floats) -> Bools:
     import numpy as np
 
     count = values.shape[-1]
-    rest = values - values.mean(axis=-1, keepdims=True)
     if count < 3:
         return np.zeros(values.shape[:-1], bool)
-    variance = (rest**2).mean(axis=-1)
-    third = (rest**3).mean(axis=-1)
+    residuals = values - values.mean(axis=-1, keepdims=True)
+    variance = (residuals**2).mean(axis=-1)
+    third = (residuals**3).mean(axis=-1)
     error = np.sqrt(variance**3 * 6 * (count - 2) / ((count + 1) * (count + 3)))
     skewed: Bools = (variance > NO_SPREAD**2) & (np.abs(third) > SKEWED * error)
     return skewed
@@ -453,4 +486,6 @@ def minimum_detectable(se: float, df: float, alpha: float, power: float) -> floa
     shared repositories included, excludes 0 with this power. None with 1 degree of freedom, for which it is
     undefined."""
     count = int(df + NO_SPREAD) + 1
-    return None if count < 3 else se * math.sqrt(count) * standard_effect(count, power, alpha)
+    if count < 3:
+        return None
+    return se * math.sqrt(count) * standard_effect(count, power, alpha)

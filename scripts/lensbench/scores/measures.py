@@ -7,6 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
+from itertools import chain
+from operator import sub
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
@@ -21,7 +23,7 @@ from lensbench.core.tables import items, read_table, run_of_pair, yes_no
 from lensbench.runs.reasons import tools_of
 from lensbench.scores.differences import Comparison, groups
 from lensbench.scores.quantities import QUANTITIES
-from lensbench.scores.run_tables import Tables, Value
+from lensbench.scores.run_tables import RunValue, Tables
 from lensbench.scores.scores import short_name
 
 N = TypeVar("N")
@@ -92,54 +94,55 @@ class ControlCheck(TypedDict):
 
 
 def measure(
-    comparison: Comparison, value: Value, tasks: Iterable[str] | None = None
+    comparison: Comparison, value: RunValue, tasks: Sequence[str] | None = None
 ) -> Measure[Fraction]:
     """A quantity over the given tasks, by default all."""
-    tasks = [*(comparison.plan["order"] if tasks is None else tasks)]
+    if tasks is None:
+        tasks = comparison.plan["order"]
     treatment, baseline = comparison.known(value)
-    pairs = [pairs for task, pairs in comparison.pairs(value).items() if pairs and task in tasks]
-    after = [sum(own for own, _ in both) / Fraction(len(both)) for both in pairs]
-    before = [sum(base for _, base in both) / Fraction(len(both)) for both in pairs]
-    paired_treatment = mean(after)
-    paired_baseline = mean(before)
-    delta = mean(own - base for own, base in zip(after, before, strict=True))
-    total = sum(after, Fraction(0))
-    largest = max(after) / total if total else None
+    pairs = comparison.pairs(value)
+    after = []
+    before = []
+    for task in tasks:
+        if pairs[task]:
+            with_it, without = zip(*pairs[task], strict=True)
+            after.append(sum(with_it) / Fraction(len(with_it)))
+            before.append(sum(without) / Fraction(len(without)))
+    total = sum(after)
     return {
         "treatment": mean(mean(treatment[task]) for task in tasks),
         "baseline": mean(mean(baseline[task]) for task in tasks),
-        "paired_treatment": paired_treatment,
-        "paired_baseline": paired_baseline,
-        "delta": delta,
-        "pairs": len(pairs),
-        "largest": largest,
+        "paired_treatment": mean(after),
+        "paired_baseline": mean(before),
+        "delta": mean(map(sub, after, before)),
+        "pairs": len(after),
+        "largest": max(after) / total if total else None,
     }
 
 
 def measures(comparison: Comparison) -> dict[str, Measure[Fraction]]:
-    tables = comparison.tables
-    return {
-        name: measure(comparison, partial(quantity.of, tables))
-        for name, quantity in QUANTITIES.items()
-    }
+    found = {}
+    for name, quantity in QUANTITIES.items():
+        found[name] = measure(comparison, partial(quantity.of, comparison.tables))
+    return found
 
 
 def categories(comparison: Comparison) -> dict[str, CategoryResults[Fraction]]:
     """Score, tool calls and adoption by category, in the order in which the categories appear."""
     tables = comparison.tables
-    return {
-        category: {
+    found: dict[str, CategoryResults[Fraction]] = {}
+    for category, tasks in groups(comparison.plan, "category").items():
+        uses = []
+        for row in tables.pairs:
+            if row["treatment"] == comparison.treatment and row["task"] in tasks:
+                uses.append(row["adopted"])
+        found[category] = {
             "tasks": len(tasks),
             "score": measure(comparison, tables.score, tasks),
             "tool_calls": measure(comparison, tables.known_calls, tasks),
-            "adoption": adoption(
-                row["adopted"]
-                for row in tables.pairs
-                if row["treatment"] == comparison.treatment and row["task"] in tasks
-            ),
+            "adoption": adoption(uses),
         }
-        for category, tasks in groups(comparison.plan, "category").items()
-    }
+    return found
 
 
 def adoption(cells: Iterable[object]) -> Count:
@@ -158,40 +161,43 @@ def adoption_table(pairs: Sequence[PairRow]) -> dict[str, Count]:
     rows: Sequence[Mapping[str, object]] = pairs
     tools = [column for column in (rows[0] if rows else ()) if column.startswith("adopted_")]
     table = {column: adoption(row[column] for row in rows) for column in [*facts, *tools]}
-    return {
-        **table,
-        "all_calls_failed": _count(
-            row["called_without_error"] == "no" for row in pairs if row["called"] == "yes"
-        ),
-        "misdirected_adopters": adoption(
-            row["misdirected"] for row in pairs if row["adopted"] == "yes"
-        ),
-    }
+    callers = [row for row in pairs if row["called"] == "yes"]
+    adopters = [row for row in pairs if row["adopted"] == "yes"]
+    table["all_calls_failed"] = _count(row["called_without_error"] == "no" for row in callers)
+    table["misdirected_adopters"] = adoption(row["misdirected"] for row in adopters)
+    return table
 
 
 def tools_by_run(
     tables: Tables, pairs: Sequence[PairRow], tools: Sequence[str]
 ) -> list[ToolsOfRun]:
     """The calls of each of `tools` that any run used, by run; yes or no where only the report is known."""
-    rows: list[ToolsOfRun] = []
-    for pair in pairs:
-        run = run_of_pair(pair)
-        calls = tables.records[run].seen.calls if tables.counts(run) else None
-        shown: dict[str, int | str | None] = {}
-        for tool in tools:
-            if calls is None:
-                shown[tool] = str(pair.get(f"adopted_{short_name(tool)}", "")) or None
-            else:
-                shown[tool] = sum(call.count for call in calls if call.name == tool)
-        rows.append({"task": run.task, "trial": run.trial, "tools": shown})
-    used = [
-        tool for tool in tools if any(row["tools"][tool] not in (None, 0, "no") for row in rows)
-    ]
+    by_run = [_shown_calls(tables, pair, tools) for pair in pairs]
+    used = [tool for tool in tools if any(calls[tool] not in (None, 0, "no") for calls in by_run)]
     if not used:
         return []
-    for row in rows:
-        row["tools"] = {short_name(tool): row["tools"][tool] for tool in used}
+    rows: list[ToolsOfRun] = []
+    for pair, calls in zip(pairs, by_run, strict=True):
+        run = run_of_pair(pair)
+        shown = {short_name(tool): calls[tool] for tool in used}
+        rows.append({"task": run.task, "trial": run.trial, "tools": shown})
     return rows
+
+
+def _shown_calls(
+    tables: Tables, pair: PairRow, tools: Sequence[str]
+) -> dict[str, int | str | None]:
+    """The calls of each tool in a pair's treatment; yes or no where only the report is known."""
+    run = run_of_pair(pair)
+    calls = None
+    if tables.counts(run):
+        calls = tables.records[run].seen.calls
+    if calls is None:
+        return {tool: str(pair.get(f"adopted_{short_name(tool)}", "")) or None for tool in tools}
+    counts: Counter[str] = Counter()
+    for call in calls:
+        counts[call.name] += call.count
+    return {tool: counts[tool] for tool in tools}
 
 
 def discard_counts(validity: Iterable[ValidityRow]) -> dict[str, Counter[str]]:
@@ -205,9 +211,9 @@ def discard_counts(validity: Iterable[ValidityRow]) -> dict[str, Counter[str]]:
 
 def disagreements(tables: Tables) -> dict[str, Count]:
     """In how many runs the report differs from the transcript, of those with both values."""
-    calls = [(tables.reported_calls(run), tables.observed_calls(run)) for run in tables.scores]
-    files = [(tables.reported_files(run), tables.observed_files(run)) for run in tables.scores]
-    uses = [(row["adopted"] or None, row["called"] or None) for row in tables.pairs]
+    calls = ((tables.reported_calls(run), tables.observed_calls(run)) for run in tables.scores)
+    files = ((tables.reported_files(run), tables.observed_files(run)) for run in tables.scores)
+    uses = ((row["adopted"] or None, row["called"] or None) for row in tables.pairs)
     return {
         "tool calls": _differing(calls),
         "files read": _differing(files),
@@ -222,14 +228,12 @@ def _differing(both: Iterable[tuple[object, object]]) -> Count:
 def controls(tables: Tables) -> list[ControlCheck]:
     """The protocol's controls (sections 1, 5 and 7), and in how many valid runs that show it each held."""
     servers = {name: condition["servers"] for name, condition in tables.plan["conditions"].items()}
-    everywhere = sorted({server for names in servers.values() for server in names})
-
-    def denied(record: Record) -> list[str]:
-        return sorted(set(everywhere) - set(servers[record.condition]))
+    everywhere = set(chain(*servers.values()))
+    denied = {name: [*everywhere.difference(own)] for name, own in servers.items()}
 
     def unoffered(record: Record) -> bool | None:
         tools = record.outcome.tools_offered
-        return None if tools is None else not tools_of(denied(record), tools)
+        return None if tools is None else not tools_of(denied[record.condition], tools)
 
     def connected(record: Record) -> bool | None:
         states = record.outcome.servers
@@ -245,7 +249,7 @@ def controls(tables: Tables) -> list[ControlCheck]:
 
     runs = [record for record in tables.valid if record.source == "run"]
     with_servers = [record for record in runs if servers[record.condition]]
-    without = [record for record in runs if denied(record)]
+    without = [record for record in runs if denied[record.condition]]
     tasks = tables.plan["tasks"]
     checks: list[tuple[str, list[Record], Callable[[Record], bool | None]]] = [
         (
@@ -307,12 +311,17 @@ def start_skews(tables: Tables) -> list[Fraction]:
     """Seconds between the first and the last start inside each task and trial, over valid runs, sorted."""
     from datetime import datetime
 
-    starts: dict[tuple[str, int], list[str]] = {}
+    starts: dict[tuple[str, int], list[datetime]] = {}
     for record in tables.valid:
         if record.source == "run" and record.condition in compared(tables.plan):
-            starts.setdefault((record.task, record.trial), []).append(record.attempt.started_at)
-    at = (sorted(map(datetime.fromisoformat, times)) for times in starts.values() if len(times) > 1)
-    return sorted(Fraction(round((own[-1] - own[0]).total_seconds() * 1000), 1000) for own in at)
+            start = datetime.fromisoformat(record.attempt.started_at)
+            starts.setdefault((record.task, record.trial), []).append(start)
+    skews = []
+    for times in starts.values():
+        if len(times) > 1:
+            skew = max(times) - min(times)
+            skews.append(Fraction(round(skew.total_seconds() * 1000), 1000))
+    return sorted(skews)
 
 
 class PublishedPair(NamedTuple):
@@ -359,6 +368,4 @@ def _pair(
 
 def mean_delta(pairs: Sequence[PublishedPair], treatment: str) -> Fraction | None:
     """The mean of the published deltas of a treatment."""
-    return mean(
-        pair.delta for pair in pairs if pair.treatment == treatment and pair.delta is not None
-    )
+    return mean(pair.delta for pair in pairs if pair.treatment == treatment)

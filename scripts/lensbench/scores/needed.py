@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lensbench.core.distributions import norm_isf
 from lensbench.core.frozen_plan import GateSettings, Verdict
-from lensbench.scores.intervals import UNSEEN, Estimate, Room, Rooms
+from lensbench.scores.intervals import UNSEEN, Estimate, rooms_of
 from lensbench.scores.power import tasks_needed, upper_sd
-from lensbench.scores.rules import FEWEST_TASKS, ReasonKind, Sample, given, sample_of
+from lensbench.scores.rules import FEWEST_TASKS, ReasonKind, Sample, given
 
 if TYPE_CHECKING:
     from lensbench.core.distributions import Floats
@@ -25,7 +25,7 @@ BENCHMARKS = 2_000
 """Simulated for a power: its error is below 0.01."""
 MOST_TASKS = 2_000
 """More are not proposed."""
-USUAL_BASELINES = (0.4, 0.55, 0.7, 0.85, 1.0)
+ASSUMED_BASELINES = (0.4, 0.55, 0.7, 0.85, 1.0)
 """The baselines of tasks before any is known."""
 
 
@@ -35,7 +35,7 @@ class Truth(NamedTuple):
     delta: float
     sd: float
     """Of a task's difference; where tasks share repositories, the standard error times the root of the tasks."""
-    baselines: Sequence[float] = USUAL_BASELINES
+    baselines: Sequence[float] = ASSUMED_BASELINES
     """Scores of the baseline; of tasks like these."""
     tasks_each: float = 1.0
     """The tasks of a repository, when the claim is about others like them, too."""
@@ -99,13 +99,21 @@ def simulated(truth: Truth, tasks: int, *, with_floor: bool = False) -> Sample:
     error = truth.sd / math.sqrt(tasks)
     delta = truth.delta + error * rng.standard_normal(BENCHMARKS)
     se = error * np.sqrt(rng.chisquare(df, BENCHMARKS) / df)
-    one = sample_of(Estimate(delta=truth.delta, n=tasks, baselines=tuple(truth.baselines)))
-    losses, gains = (Room(*(np.full(BENCHMARKS, side[0]) for side in room)) for room in one.rooms)
+    rooms = rooms_of(np.tile(truth.baselines, (BENCHMARKS, 1)))
     nothing = np.full(BENCHMARKS, math.nan)
-    floor = _floor(delta, se, tasks, float(losses.mean[0])) if with_floor else nothing
-    is_general = truth.tasks_each > 1
+    floor = nothing
+    if with_floor:
+        floor = _floor(delta, se, tasks, float(rooms.losses.mean[0]))
     return Sample(
-        tasks, df, repositories, is_general, delta, se, Rooms(losses, gains), nothing, floor
+        tasks=tasks,
+        df=df,
+        repositories=repositories,
+        is_general=truth.tasks_each > 1,
+        delta=delta,
+        se=se,
+        rooms=rooms,
+        root=nothing,
+        floor=floor,
     )
 
 
@@ -140,16 +148,10 @@ def deciding(
     for verdict in verdicts:
         tasks = [_tasks_in(verdict, estimate, settings, chance)]
         for reading in readings:
-            other = reading.worst if verdict in ("GO", "SAVES") else reading.best
-            if reading.kind is ReasonKind.SHOWN_BEFORE:
-                # More tasks dilute what was shown of these: the same loss of points is one of fewer tasks.
-                tasks.append(_tasks_beside(verdict, estimate, other, settings, chance))
-            else:
-                tasks.append(_tasks_in(verdict, other, settings, chance))
+            tasks.append(_tasks_in_reading(verdict, estimate, reading, settings, chance))
         if verdict == "SAVES" and saving is not None:
-            tasks += [
-                _tasks_for_mean(mean, settings, chance) for mean in (*saving.saved, *saving.bills)
-            ]
+            for mean in (*saving.saved, *saving.bills):
+                tasks.append(_tasks_for_mean(mean, settings, chance))
         known = [count for count in tasks if count is not None]
         if len(known) == len(tasks):
             needs[verdict] = max(known)
@@ -162,13 +164,26 @@ def _tasks_in(
     """The tasks that a reading needs, by the upper bound of its spread."""
     if estimate.delta is None or estimate.n < 2:
         return None
-    sd = upper_sd((estimate.se or 0.0) * math.sqrt(estimate.n), estimate.n)
     each = 1.0
     if not estimate.scope and estimate.repositories < estimate.n:
         each = estimate.n / estimate.repositories
-    baselines = estimate.baselines or USUAL_BASELINES
-    truth = Truth(estimate.delta + shift, sd, baselines, each)
+    baselines = estimate.baselines or ASSUMED_BASELINES
+    truth = Truth(estimate.delta + shift, _upper_sd(estimate), baselines, each)
     return tasks_for(verdict, truth, chance, settings, settings["power"], estimate.n + 1)
+
+
+def _upper_sd(mean: Estimate) -> float:
+    """The upper bound of a task's spread; where tasks share repositories, of what its standard error says of it."""
+    return upper_sd((mean.se or 0.0) * math.sqrt(mean.n), mean.n)
+
+
+def _tasks_in_reading(
+    verdict: Verdict, estimate: Estimate, reading: Reading, settings: GateSettings, chance: float
+) -> int | None:
+    if reading.kind is ReasonKind.SHOWN_BEFORE:
+        # More tasks dilute what was shown of these: the same loss of points is one of fewer tasks.
+        return _tasks_beside(verdict, estimate, reading.of(verdict), settings, chance)
+    return _tasks_in(verdict, reading.of(verdict), settings, chance)
 
 
 def _tasks_beside(
@@ -189,10 +204,11 @@ def _tasks_beside(
 
 def _tasks_for_mean(mean: Estimate, settings: GateSettings, chance: float) -> int | None:
     """The tasks that show that a mean is above 0."""
-    if (mean.delta or 0.0) <= 0 or mean.n < 2:
+    delta = mean.delta or 0.0
+    if delta <= 0 or mean.n < 2:
         return None
-    sd = upper_sd((mean.se or 0.0) * math.sqrt(mean.n), mean.n)
-    if (mean.delta or 0.0) * math.sqrt(MOST_TASKS) < sd:
+    sd = _upper_sd(mean)
+    if delta * math.sqrt(MOST_TASKS) < sd:
         return None  # a rounding error above 0 would need more tasks than there are numbers
-    tasks = tasks_needed(sd, mean.delta or 0.0, settings["power"], 2 * chance)
+    tasks = tasks_needed(sd, delta, settings["power"], 2 * chance)
     return tasks if tasks <= MOST_TASKS else None

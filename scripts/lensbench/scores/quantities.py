@@ -10,7 +10,7 @@ from lensbench.core import numbers
 from lensbench.core.records import RunId
 from lensbench.scores.run_tables import ALL_KINDS, Tables
 
-Kind = Literal["share", "log ratio", "count", "difference"]
+QuantityKind = Literal["share", "log ratio", "count", "difference"]
 """How a quantity is compared: shares of 1 in points; what is never 0 by its ratio, so that one slow task does not
 outweigh the others; what may be 0 by the difference of the tasks without the extremes; another share by its mean."""
 Amount = Callable[[Fraction | None], str]
@@ -22,7 +22,7 @@ class Quantity(NamedTuple):
     label: str
     of: Callable[[Tables, RunId], Fraction | None]
     """Its value; None where it is missing."""
-    kind: Kind = "count"
+    kind: QuantityKind = "count"
     amount: Amount = numbers.number
     difference: Amount = numbers.signed_number
     """A difference as it is shown; of ratios the relative change."""
@@ -37,10 +37,12 @@ def _ratio(label: str, of: Callable[[Tables, RunId], Fraction | None], amount: A
 
 
 def _tokens(value: Fraction | None) -> str:
-    return numbers.MISSING if value is None else f"{int(numbers.rounded(value)):,}"
+    if value is None:
+        return numbers.MISSING
+    return f"{int(numbers.rounded(value)):,}"
 
 
-WEIGHTS = {
+TOKEN_WEIGHTS = {
     "input": Fraction(1),
     "cache_read": Fraction(1, 10),
     "cache_write": Fraction(5, 4),
@@ -53,7 +55,10 @@ WEIGHTS = {
 def _weighted(tokens: Mapping[str, int] | None) -> Fraction | None:
     if tokens is None:
         return None
-    return sum((tokens.get(kind, 0) * weight for kind, weight in WEIGHTS.items()), Fraction(0))
+    total = Fraction(0)
+    for kind, weight in TOKEN_WEIGHTS.items():
+        total += tokens.get(kind, 0) * weight
+    return total
 
 
 QUANTITIES: Mapping[str, Quantity] = {

@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 from math import comb
 
 from lensbench.core.numbers import decimal, points, score_of
 from lensbench.core.records import RunId
 from lensbench.judging.trust.belief import Doubt
 from lensbench.runs.made_with import Starts
-from lensbench.scores.account import SeenPair
+from lensbench.scores.account import SeenPair, SeenPairs
 from lensbench.scores.differences import Comparison, overall
 from lensbench.scores.gate import Reading
 from lensbench.scores.intervals import Estimate
@@ -34,39 +35,45 @@ def with_lost_runs(
     (`extra_failures`). The difference of a pair without a score is at the quartile of the others. Pairs that a spent
     budget left out are not lost: nothing is known of them, and nothing in them failed.
     """
-    score = comparison.tables.score
-    runs = comparison.runs
     left_out = comparison.tables.left_out
     pairs = [pair for pair in comparison.run_pairs if left_out.isdisjoint(pair)]
-    missing = {run for pair in pairs for run in pair if score(run) is None}
-    zero: dict[RunId, Fraction] = {}
+    missing = {run for run in chain.from_iterable(pairs) if comparison.tables.score(run) is None}
     interrupted = {run for own in starts for run in own.interrupted}
     crashed = {run for own in starts for run in own.crashed}
+    zero: dict[RunId, Fraction] = {}
     for failed in (crashed | missing - interrupted, interrupted):
-        zero |= extra_failures(runs, failed)
+        zero |= extra_failures(comparison.runs, failed)
     if not missing and not zero:
         return None
+    worst = _with_supposed(comparison, pairs, zero, upper=False)
+    best = _with_supposed(comparison, pairs, zero, upper=True)
+    return worst, best
 
-    def at(upper: bool) -> Estimate:
-        deltas = [
-            own - base
-            for own, base in ((score(run), score(other)) for run, other in pairs)
-            if own is not None and base is not None
-        ]
-        unseen = quartile(deltas, upper=upper)
-        values: dict[str, list[Fraction]] = {}
-        for run, other in pairs:
-            own = score(run)
-            base = score(other)
-            delta = unseen if own is None or base is None else own - base
-            if base is not None and run in zero:
-                delta += zero[run] * (-base - delta)
-            if own is not None and other in zero:
-                delta += zero[other] * (own - delta)
-            values.setdefault(run.task, []).append(delta)
-        return comparison.of_scores(values, values)
 
-    return at(upper=False), at(upper=True)
+def _with_supposed(
+    comparison: Comparison,
+    pairs: Sequence[tuple[RunId, RunId]],
+    zero: Mapping[RunId, Fraction],
+    *,
+    upper: bool,
+) -> Estimate:
+    """The delta of all `pairs`: those without a score at a quartile, and runs in `zero` by their share at 0."""
+    score = comparison.tables.score
+    known = comparison.complete_pairs(score).values()
+    unseen = quartile([own - base for own, base in known], upper=upper)
+    values: dict[str, list[Fraction]] = {}
+    for run, other in pairs:
+        own = score(run)
+        base = score(other)
+        delta = unseen
+        if own is not None and base is not None:
+            delta = own - base
+        if base is not None and run in zero:
+            delta += zero[run] * (-base - delta)
+        if own is not None and other in zero:
+            delta += zero[other] * (own - delta)
+        values.setdefault(run.task, []).append(delta)
+    return comparison.of_scores(values, values)
 
 
 def extra_failures(
@@ -75,11 +82,11 @@ def extra_failures(
     """The share of each failed run of the condition with more of them that the other condition's failures do not
     explain; none where the conditions do not differ."""
     losses = {name: [run for run in own if run in failed] for name, own in runs.items()}
-    total = sum(map(len, losses.values()))
-    fewest = min(map(len, losses.values()))
+    counts = [len(own) for own in losses.values()]
     for name, own in losses.items():
-        if len(own) > fewest and chance_of(len(own), total, len(runs[name])) <= DIFFER:
-            return dict.fromkeys(own, Fraction(len(own) - fewest, len(own)))
+        extra = len(own) - min(counts)
+        if extra and chance_of(len(own), sum(counts), len(runs[name])) <= DIFFER:
+            return dict.fromkeys(own, Fraction(extra, len(own)))
     return {}
 
 
@@ -101,50 +108,49 @@ def readings(
     comparison: Comparison,
     starts: Sequence[Starts],
     doubts: Sequence[Doubt],
-    now: Mapping[str, SeenPair],
-    looks: Sequence[Mapping[str, SeenPair]],
+    now: SeenPairs,
+    looks: Sequence[SeenPairs],
 ) -> Iterator[Reading]:
     """The readings that the data call for: lost runs; verdicts of judges that nobody has validated; and the pairs `now`
     with what earlier looks showed of them."""
-    if ends := with_lost_runs(comparison, starts):
+    ends = with_lost_runs(comparison, starts)
+    if ends:
         yield Reading(ReasonKind.LOST_RUNS, *ends)
     if doubts:
-        worst, best = (_doubted(comparison, doubts, best) for best in (False, True))
-        low, high = (with_lost_runs(side, starts) for side in (worst, best))
-        yield Reading(
-            ReasonKind.DOUBTED,
-            low[0] if low else overall(worst),
-            high[1] if high else overall(best),
-        )
+        yield _doubted(comparison, starts, doubts)
     for pairs in looks:
         estimate = as_shown(comparison, now, pairs)
         yield Reading(ReasonKind.SHOWN_BEFORE, estimate, estimate)
 
 
-def _doubted(comparison: Comparison, doubts: Sequence[Doubt], best: bool) -> Comparison:
+def _doubted(comparison: Comparison, starts: Sequence[Starts], doubts: Sequence[Doubt]) -> Reading:
+    """The reading in which untrusted judges are wrong, with what lost runs hide."""
+    worst = _judged_otherwise(comparison, doubts, best=False)
+    best = _judged_otherwise(comparison, doubts, best=True)
+    low, _ = with_lost_runs(worst, starts) or (overall(worst), None)
+    _, high = with_lost_runs(best, starts) or (None, overall(best))
+    return Reading(ReasonKind.DOUBTED, low, high)
+
+
+def _judged_otherwise(comparison: Comparison, doubts: Sequence[Doubt], *, best: bool) -> Comparison:
     """The comparison with the verdicts of untrusted judges at their worst or best for the treatment."""
     scores = dict(comparison.tables.scores)
     for doubt in doubts:
-        if (run := doubt.run) in scores and (row := scores[run])["score"]:
-            points = doubt.most if best == (run.condition == comparison.treatment) else doubt.least
-            scores[run] = {**row, "score": decimal(score_of([points], int(row["criteria"]))) or ""}
+        row = scores.get(doubt.run)
+        if row and row["score"]:
+            is_treatment = doubt.run.condition == comparison.treatment
+            points = doubt.most if best == is_treatment else doubt.least
+            score = score_of([points], int(row["criteria"]))
+            scores[doubt.run] = {**row, "score": decimal(score) or ""}
     return replace(comparison, tables=comparison.tables._replace(scores=scores))
 
 
-def edits(
-    comparison: Comparison, now: Mapping[str, SeenPair], looks: Sequence[Mapping[str, SeenPair]]
-) -> Iterator[str]:
+def edits(comparison: Comparison, now: SeenPairs, looks: Sequence[SeenPairs]) -> Iterator[str]:
     """What readers must know of criteria that were edited after a look: the tasks, and the delta without the edit."""
     for shown in looks:
-        edited = {
-            place: pair
-            for place, pair in shown.items()
-            if place in now
-            and now[place].runs == pair.runs
-            and now[place].criteria != pair.criteria
-        }
+        edited = {place: pair for place, pair in shown.items() if _is_edited(pair, now.get(place))}
         if edited:
-            tasks = sorted({place.rpartition("/")[0] for place in edited})
+            tasks = sorted({_task_of(place) for place in edited})
             delta = as_shown(comparison, now, edited).delta or 0.0
             yield (
                 f"The criteria of {', '.join(tasks)} were edited after a look; without the edit the score changes by"
@@ -152,11 +158,18 @@ def edits(
             )
 
 
-def as_shown(
-    comparison: Comparison, now: Mapping[str, SeenPair], before: Mapping[str, SeenPair]
-) -> Estimate:
+def _is_edited(before: SeenPair, now: SeenPair | None) -> bool:
+    """True for the same runs with other criteria."""
+    return now is not None and now.runs == before.runs and now.criteria != before.criteria
+
+
+def _task_of(place: str) -> str:
+    return place.rpartition("/")[0]
+
+
+def as_shown(comparison: Comparison, now: SeenPairs, before: SeenPairs) -> Estimate:
     """The delta of the pairs `now`, with those in `before` as an earlier look showed them."""
     values: dict[str, list[Fraction]] = {}
     for place, pair in sorted({**now, **before}.items()):
-        values.setdefault(place.rpartition("/")[0], []).append(Fraction(pair.delta))
+        values.setdefault(_task_of(place), []).append(Fraction(pair.delta))
     return comparison.of_scores(values, values)

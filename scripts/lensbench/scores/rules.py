@@ -125,26 +125,26 @@ def sample(
     (one each by default). The floor, which only SAVES needs, takes most of the time."""
     import numpy as np
 
-    count = differences.shape[-1]
+    benchmarks, count = differences.shape
     groups = list(repositories) or list(range(count))
     error = standard_errors(differences, groups)
     units = units_of(differences, groups)
     skewed = is_skewed(units)
-    root = np.full(len(differences), math.nan)
+    root = np.full(benchmarks, math.nan)
     root[skewed] = likelihood_roots(units[skewed])
-    floor = np.full(len(differences), math.nan)
+    floor = np.full(benchmarks, math.nan)
     if with_floor:
         floor = floors(differences, baselines.mean(axis=-1), 1)
     return Sample(
-        count,
-        error.df,
-        effective(groups),
-        max(groups) + 1 < count and units.shape[-1] < count,
-        differences.mean(axis=-1),
-        error.se,
-        rooms_of(baselines),
-        root,
-        floor,
+        tasks=count,
+        df=error.df,
+        repositories=effective(groups),
+        is_general=max(groups) + 1 < count and units.shape[-1] < count,
+        delta=differences.mean(axis=-1),
+        se=error.se,
+        rooms=rooms_of(baselines),
+        root=root,
+        floor=floor,
     )
 
 
@@ -161,15 +161,15 @@ def sample_of(estimate: Estimate) -> Sample:
         whole = Room(one(LARGEST), one(1.0), one(LARGEST))
         rooms = Rooms(whole, whole)
     return Sample(
-        estimate.n,
-        estimate.df or math.inf,
-        estimate.repositories,
-        estimate.repositories < estimate.n and not estimate.scope,
-        one(estimate.delta or 0.0),
-        one(estimate.se or 0.0),
-        rooms,
-        one(estimate.root),
-        one(estimate.floor),
+        tasks=estimate.n,
+        df=estimate.df or math.inf,
+        repositories=estimate.repositories,
+        is_general=estimate.repositories < estimate.n and not estimate.scope,
+        delta=one(estimate.delta or 0.0),
+        se=one(estimate.se or 0.0),
+        rooms=rooms,
+        root=one(estimate.root),
+        floor=one(estimate.floor),
     )
 
 
@@ -191,13 +191,13 @@ def allows(
     verdict: Verdict, low: Floats | float, high: Floats | float, settings: GateSettings
 ) -> Bools | bool:
     """Where intervals of the score allow a verdict. Those on effort need more."""
-    effect = settings["effect"] / 100
-    margin = settings["margin"] / 100
     if verdict == "GO":
         return low > 0
     if verdict == "SAVES":
-        return low > -margin
-    return high < (0 if verdict == "HARM" else effect)
+        return low > -settings["margin"] / 100
+    if verdict == "HARM":
+        return high < 0
+    return high < settings["effect"] / 100
 
 
 def given(verdict: Verdict, found: Sample, chance: float, settings: GateSettings) -> Bools:
@@ -258,15 +258,20 @@ def hides_a_tail(verdict: Verdict, found: Sample, settings: GateSettings) -> Boo
     """
     import numpy as np
 
-    is_gain = verdict in ("GO", "SAVES")
-    bounds = {"SAVES": -settings["margin"] / 100, "GO": 0.0, "HARM": 0.0}
-    bound = bounds.get(verdict, settings["effect"] / 100)
-    distance = found.delta - bound if is_gain else bound - found.delta
+    if verdict == "GO":
+        distance = found.delta
+    elif verdict == "SAVES":
+        distance = found.delta + settings["margin"] / 100
+    elif verdict == "HARM":
+        distance = -found.delta
+    else:
+        distance = settings["effect"] / 100 - found.delta
     hidden = np.zeros(found.delta.shape, bool)
+    varies = found.se > 0
+    spread = np.where(varies, found.se, 1.0)
     for none_seen, gain, accepted in _tails(verdict, found):
         far = quantiles(accepted / none_seen, found.df)
-        spread = np.where(found.se > 0, found.se, 1.0)
-        hidden |= (found.se > 0) & (distance < gain + far * spread)
+        hidden |= varies & (distance < gain + far * spread)
     return hidden
 
 
@@ -281,7 +286,8 @@ def _tails(verdict: Verdict, found: Sample) -> Iterator[tuple[Floats, Floats, fl
         none_seen = (1 - share) ** found.tasks
         yield none_seen, ANY_TASKS.share * room.mean / (1 - share), ANY_TASKS.chance
         share = np.full(found.delta.shape, BEST_TASKS.share)
-        yield (1 - share) ** found.tasks, share * room.most / (1 - share), BEST_TASKS.chance
+        none_seen = (1 - share) ** found.tasks
+        yield none_seen, share * room.most / (1 - share), BEST_TASKS.chance
     if found.is_general:
         share = np.full(found.delta.shape, REPOSITORIES.share)
         none_seen = (1 - share) ** found.repositories
@@ -304,10 +310,15 @@ def excludes_zero(estimate: Estimate, chance: float, settings: GateSettings) -> 
         return False
     found = sample_of(estimate)
     settings = {**settings, "effect": 0}
-    return any(bool(given(side, found, chance, settings)[0]) for side in ("GO", "HARM"))
+    is_better = given("GO", found, chance, settings)
+    is_worse = given("HARM", found, chance, settings)
+    return bool((is_better | is_worse)[0])
 
 
 def most_worse(estimate: Estimate, low: float, chance: float) -> float:
     """By how much answers may be worse, in shares of 1: the bound that is reached, unseen heavy losses included."""
-    floor = low if estimate.floor is None else estimate.floor
-    return max(-low, -floor, float(unseen_loss(sample_of(estimate), chance)[0]))
+    floor = estimate.floor
+    if floor is None:
+        floor = low
+    lost = unseen_loss(sample_of(estimate), chance)[0]
+    return max(-low, -floor, float(lost))

@@ -27,9 +27,9 @@ from lensbench.core.tables import read_table, run_of_row
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.made_with import as_made
 from lensbench.runs.stopping import StopEverything, spent, why_spent
-from lensbench.scores.scores import read_present_records
+from lensbench.scores.scores import read_present_records, rows_by_run
 
-Value = Callable[[RunId], Fraction | None]
+RunValue = Callable[[RunId], Fraction | None]
 """A quantity of a run; None where it is missing."""
 
 
@@ -70,7 +70,7 @@ class Tables(NamedTuple):
 
     def identity(self, run: RunId) -> str:
         """A short hash that changes when the run is repeated."""
-        return identity(self.records[run].attempt.started_at, self.records[run].answer_sha256)
+        return identity(self.records[run])
 
     def score(self, run: RunId) -> Fraction | None:
         return exact(self.scores[run]["score"])
@@ -118,9 +118,7 @@ class Tables(NamedTuple):
 
     def first_cached(self, run: RunId) -> Fraction | None:
         """The share of the first request that the service's cache held before."""
-        first = self._outcome(run).tokens_first
-        if not first:
-            return None
+        first = self._outcome(run).tokens_first or {}
         total = sum(first.get(kind, 0) for kind in ("input", "cache_read", "cache_write"))
         return Fraction(first.get("cache_read", 0), total) if total else None
 
@@ -131,12 +129,10 @@ class Tables(NamedTuple):
 
     def cost(self, run: RunId) -> Fraction | None:
         """US dollars, as the agent reports them, else estimated."""
-        cost = self._outcome(run).cost_usd
-        return None if cost is None else Fraction(str(cost))
+        return _exact(self._outcome(run).cost_usd)
 
     def turns(self, run: RunId) -> Fraction | None:
-        turns = self._outcome(run).turns
-        return None if turns is None else Fraction(turns)
+        return _exact(self._outcome(run).turns)
 
     def _reported(self, run: RunId, column: Literal["tool_calls", "files_read"]) -> Fraction | None:
         if not self.counts(run) or run not in self.reports:
@@ -157,9 +153,14 @@ class Tables(NamedTuple):
         return self.scores[run]["status"] in COUNTING
 
 
-def identity(started_at: str, answer_sha256: str) -> str:
+def _exact(value: float | None) -> Fraction | None:
+    """A number of a record as it is written there; None stays None."""
+    return None if value is None else Fraction(str(value))
+
+
+def identity(record: Record) -> str:
     """A short hash of the start of a run's last attempt and of its answer."""
-    return sha256(f"{started_at} {answer_sha256}".encode())[:10]
+    return sha256(f"{record.attempt.started_at} {record.answer_sha256}".encode())[:10]
 
 
 def due_runs(folder: Path, plan: Plan, validity: Iterable[ValidityRow]) -> list[RunId]:
@@ -168,32 +169,33 @@ def due_runs(folder: Path, plan: Plan, validity: Iterable[ValidityRow]) -> list[
     with suppress(StopEverything):
         if plan["agent"]["kind"] == "none" or why_spent(spent(folder), plan.get("budget", {})):
             return []
-    return [
-        run_of_row(row)
-        for row in validity
-        if row["status"] != RunStatus.VALID and row["given_up"] != "yes"
-    ]
+    due = []
+    for row in validity:
+        if row["status"] != RunStatus.VALID and row["given_up"] != "yes":
+            due.append(run_of_row(row))
+    return due
 
 
 def read_tables(folder: Path, records: Mapping[RunId, Record] | None = None) -> Tables:
     """The tables of the earlier stages in the run folder; `records` of all runs, if they were read before."""
+    files = RunFolder(folder)
     plan = read_opened_plan(folder)
-    validity = read_table(RunFolder(folder).validity, ValidityRow)
+    validity = read_table(files.validity, ValidityRow)
     if records is None:
         records = read_present_records(folder, validity)
-    valid = [records[run_of_row(row)] for row in validity if row["status"] == RunStatus.VALID]
-    return Tables(
-        plan=as_made(plan, valid),
+    tables = Tables(
+        plan=plan,
         validity=validity,
-        scores={run_of_row(row): row for row in read_table(RunFolder(folder).scores, ScoreRow)},
-        reports={run_of_row(row): row for row in read_table(RunFolder(folder).reports, ReportRow)},
-        pairs=read_table(RunFolder(folder).pairs, PairRow),
-        verdicts=read_table(RunFolder(folder).verdicts, VerdictRow),
-        records={
-            run: replace(
-                record, outcome=priced(record.outcome, plan.get("prices", {}), record.attempt.day)
-            )
-            for run, record in records.items()
-        },
+        scores=rows_by_run(files.scores, ScoreRow),
+        reports=rows_by_run(files.reports, ReportRow),
+        pairs=read_table(files.pairs, PairRow),
+        verdicts=read_table(files.verdicts, VerdictRow),
+        records={run: _with_price(record, plan) for run, record in records.items()},
         due=due_runs(folder, plan, validity),
     )
+    return tables._replace(plan=as_made(plan, tables.valid))
+
+
+def _with_price(record: Record, plan: Plan) -> Record:
+    outcome = priced(record.outcome, plan.get("prices", {}), record.attempt.day)
+    return replace(record, outcome=outcome)

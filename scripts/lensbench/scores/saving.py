@@ -12,7 +12,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from lensbench.agents.prices import priced
@@ -23,7 +22,7 @@ from lensbench.scores.differences import Comparison, log_ratios
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.quantities import QUANTITIES
 from lensbench.scores.rules import Sample, sample_of
-from lensbench.scores.run_tables import Value
+from lensbench.scores.run_tables import RunValue
 
 if TYPE_CHECKING:
     from lensbench.core.distributions import Bools, Floats
@@ -61,9 +60,43 @@ class Saving(NamedTuple):
 
     def is_dearer(self, boundary: float) -> bool:
         """True when the treatment needs more, by more than `least`, and all tasks together need more."""
-        return is_beyond(self.added, boundary) and all(
-            is_beyond(bill, boundary, -1) for bill in self.bills
-        )
+        is_more = is_beyond(self.added, boundary)
+        return is_more and all(is_beyond(bill, boundary, -1) for bill in self.bills)
+
+
+class _Amounts(NamedTuple):
+    """What runs needed of a quantity."""
+
+    name: str
+    """Its key in QUANTITIES."""
+    comparison: Comparison
+    others: Mapping[RunId, Sequence[Record | None]]
+    """As in `saving_of`."""
+
+    def counted(self, run: RunId) -> Fraction | None:
+        """By the attempt that counts."""
+        return QUANTITIES[self.name].of(self.comparison.tables, run)
+
+    def attempted(self, run: RunId) -> Fraction | None:
+        """By all attempts."""
+        counted = self.counted(run)
+        if counted is None:
+            return None
+        unknown = Fraction(0)
+        if run.condition == self.comparison.treatment:
+            unknown = counted
+        total = counted
+        for record in self.others.get(run, ()):
+            amount = self._of(record) if record else None
+            total += unknown if amount is None else amount
+        return total
+
+    def _of(self, record: Record) -> Fraction | None:
+        prices = self.comparison.plan.get("prices", {})
+        outcome = priced(record.outcome, prices, record.attempt.day)
+        tried = {record.run: replace(record, outcome=outcome)}
+        tables = self.comparison.tables._replace(records=tried)
+        return QUANTITIES[self.name].of(tables, record.run)
 
 
 def is_beyond(mean: Estimate, boundary: float, sign: int = 1) -> bool:
@@ -90,77 +123,55 @@ def saving_of(
     the attempts that did not count; what one without a record (None) used is as much as the run that counts for the
     treatment, and nothing for the baseline."""
     tables = comparison.tables
-    prices = comparison.plan.get("prices", {})
     runs = [record.run for record in tables.valid if record.condition in comparison.conditions]
-    known = (
-        name
-        for name in quantities_of(settings)
-        if all(QUANTITIES[name].of(tables, run) for run in runs)
-    )
-    name = next(known, "")
-    if not name:
+    for name in quantities_of(settings):
+        amounts = _Amounts(name, comparison, others)
+        if all(map(amounts.counted, runs)):
+            break
+    else:
         return None
-    value = partial(QUANTITIES[name].of, tables)
-    pairs = comparison.pairs(value)
+    pairs = comparison.pairs(amounts.counted)
     if not any(pairs.values()):
         return None
-
-    def with_others(run: RunId) -> Fraction | None:
-        own = value(run)
-        if own is None:
-            return None
-        unknown = own if run.condition == comparison.treatment else Fraction(0)
-        total = own
-        for record in others.get(run, ()):
-            amount = amount_of(record) if record else None
-            total += unknown if amount is None else amount
-        return total
-
-    def amount_of(record: Record) -> Fraction | None:
-        outcome = priced(record.outcome, prices, record.attempt.day)
-        tried = {record.run: replace(record, outcome=outcome)}
-        return QUANTITIES[name].of(tables._replace(records=tried), record.run)
-
-    def beyond(value: Value, sign: int) -> Estimate:
-        ratios = log_ratios(comparison.pairs(value))
-        share = math.log1p(-sign * settings["least"] / 100)
-        return comparison.over(
-            {task: [sign * (share - log) for log in own] for task, own in ratios.items()}, ratios
-        )
-
-    has_others = any(others.get(run) for run in runs)
-    is_guess = name == "cost_usd" and any(tables.records[run].outcome.cost_is_guess for run in runs)
+    values: list[RunValue] = [amounts.counted]
+    if any(map(others.get, runs)):
+        values.append(amounts.attempted)
     label = name.partition("_")[0]
-    if is_guess:
+    if name == "cost_usd" and any(tables.records[run].outcome.cost_is_guess for run in runs):
         label = f"estimated {label}"
-    values: list[Value] = [value, with_others] if has_others else [value]
     return Saving(
-        label,
-        comparison.over(log_ratios(pairs), comparison.plan["order"]),
-        [beyond(quantity, 1) for quantity in values],
-        beyond(value, -1),
-        [bill(comparison, quantity) for quantity in values],
+        label=label,
+        change=comparison.over(log_ratios(pairs), comparison.plan["order"]),
+        saved=[_excess(comparison, value, settings, 1) for value in values],
+        added=_excess(comparison, amounts.counted, settings, -1),
+        bills=[bill(comparison, value) for value in values],
     )
 
 
-def bill(comparison: Comparison, value: Value) -> Estimate:
+def _excess(comparison: Comparison, value: RunValue, settings: GateSettings, sign: int) -> Estimate:
+    """By how much the saving, or with a `sign` of -1 the increase, exceeds `least`; as log ratios."""
+    least = math.log1p(-sign * settings["least"] / 100)
+    values = {}
+    for task, ratios in log_ratios(comparison.pairs(value)).items():
+        values[task] = [sign * (least - ratio) for ratio in ratios]
+    return comparison.over(values, values)
+
+
+def bill(comparison: Comparison, value: RunValue) -> Estimate:
     """By how much the treatment's total lies below the baseline's, as a share of it."""
-    pairs = comparison.pairs(value)
+    pairs = {task: both for task, both in comparison.pairs(value).items() if both}
     treated = []
     base = []
-    tasks = []
-    for task, both in pairs.items():
-        if both:
-            tasks.append(task)
-            treated.append(float(sum(own for own, _ in both)))
-            base.append(float(sum(other for _, other in both)))
+    for both in pairs.values():
+        own, other = zip(*both, strict=True)
+        treated.append(float(sum(own)))
+        base.append(float(sum(other)))
     if not sum(base):
         return Estimate()
-    saved = shares_saved(treated, base)
-    counts = {task: len(both) for task, both in pairs.items()}
-    return comparison.over(
-        {task: [share] * counts[task] for task, share in zip(tasks, saved, strict=True)}, tasks
-    )
+    values = {}
+    for task, share in zip(pairs, shares_saved(treated, base), strict=True):
+        values[task] = [share] * len(pairs[task])
+    return comparison.over(values, values)
 
 
 def shares_saved(treated: Sequence[float] | Floats, base: Sequence[float] | Floats) -> Floats:

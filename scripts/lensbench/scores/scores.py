@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import TypeVar
 
 from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import GIVEN, Plan
@@ -16,6 +17,7 @@ from lensbench.core.rows import (
     DecisionRow,
     PairRow,
     ReportRow,
+    RunRow,
     RunStatus,
     ScoreRow,
     ValidityRow,
@@ -29,6 +31,7 @@ from lensbench.runs.reasons import tools_of
 from lensbench.runs.self_report import normalise_path
 
 PAIR_COLUMNS = columns(PairRow)
+_Row = TypeVar("_Row", bound=RunRow)
 
 
 def score_run(
@@ -40,21 +43,22 @@ def score_run(
 ) -> ScoreRow:
     """The row of a run. The score is missing when the run does not count, or a criterion is unjudged; one that
     `is_given` by others is not rounded."""
-    values = [value for row in decisions if (value := exact(row["points"])) is not None]
+    values = [Fraction(row["points"]) for row in decisions if exact(row["points"]) is not None]
+    total = sum(values, Fraction(0))
     status = validity["status"]
-    if status == RunStatus.VALID:
-        status = RunStatus.SCORED if len(values) == criteria else RunStatus.UNJUDGED
-    points = decimal(sum(values, Fraction(0))) or "" if values else ""
     score = None
-    if status == RunStatus.SCORED:
-        score = sum(values, Fraction(0)) / criteria if is_given else score_of(values, criteria)
+    if status == RunStatus.VALID and len(values) != criteria:
+        status = RunStatus.UNJUDGED
+    elif status == RunStatus.VALID:
+        status = RunStatus.SCORED
+        score = total / criteria if is_given else score_of(values, criteria)
     return {
         "task": validity["task"],
         "condition": validity["condition"],
         "trial": validity["trial"],
         "criteria": str(criteria),
         "judged": str(len(values)),
-        "points": points,
+        "points": decimal(total if values else None) or "",
         "score": decimal(score) or "",
         "complete": yes_no(None if score is None else score >= COMPLETE),
         "duration_s": decimal(duration_s, 3) or "",
@@ -111,29 +115,24 @@ def compare(treatment: RunFacts, baseline: RunFacts, tools: Sequence[str]) -> di
         "treatment_score": decimal(treatment.score),
         "baseline_score": decimal(baseline.score),
         "delta": decimal(delta),
-        "diverged": None,
-        "jaccard": None,
-        "only_treatment_files": None,
-        "misdirected": None,
+        **dict.fromkeys(("diverged", "jaccard", "only_treatment_files", "misdirected")),
     }
     if treatment.files is not None and baseline.files is not None:
         union = treatment.files | baseline.files
-        same = Fraction(len(treatment.files & baseline.files), len(union)) if union else Fraction(1)
-        row |= {"diverged": same != 1, "jaccard": decimal(same, 4)}
+        shared = treatment.files & baseline.files
+        jaccard = Fraction(len(shared), len(union)) if union else Fraction(1)
+        row["diverged"] = union != shared
+        row["jaccard"] = decimal(jaccard, 4)
         row["only_treatment_files"] = sorted(treatment.files - baseline.files)
         if delta is not None:
-            row["misdirected"] = same != 1 and delta < 0
+            row["misdirected"] = union != shared and delta < 0
     return row | adoption_cells(treatment, tools)
 
 
 def adoption_cells(side: RunFacts, tools: Sequence[str]) -> dict[str, Cell]:
     """What a run did with these tools of its condition; None where it is not known."""
-    row: dict[str, Cell] = {
-        "adopted": None,
-        "offered": None,
-        "called": None,
-        "called_without_error": None,
-    }
+    facts = ("adopted", "offered", "called", "called_without_error")
+    row: dict[str, Cell] = dict.fromkeys(facts)
     report = side.reported
     offer = side.outcome.tools_offered if side.outcome else None
     present = [tool for tool in tools if offer is None or tool in offer]
@@ -142,9 +141,10 @@ def adoption_cells(side: RunFacts, tools: Sequence[str]) -> dict[str, Cell]:
         for tool in tools:
             short = short_name(tool)
             mention = tool in report or (short in report and short not in (offer or ()))
-            use = tool in present and mention
-            row[f"adopted_{short}"] = row.get(f"adopted_{short}", False) or use
-            row["adopted"] = row["adopted"] or use
+            row.setdefault(f"adopted_{short}", False)
+            if tool in present and mention:
+                row[f"adopted_{short}"] = True
+                row["adopted"] = True
     if side.calls_reported is not None and offer is None:
         row["adopted"] = side.calls_reported or bool(row["adopted"])
     if offer is not None:
@@ -166,19 +166,22 @@ def treatment_tools(
     If no list is known, the called and reported tools; if no condition names its servers (imported runs), all MCP tools
     in reports.
     """
-    servers = sorted(
-        {server for condition in plan["conditions"].values() for server in condition["servers"]}
-    )
-    outcomes = [record.seen for record in records]
-    offers = [outcome.tools_offered for outcome in outcomes if outcome.tools_offered is not None]
-    own = tools_of(servers, [tool for tools in offers for tool in tools] if offers else listing)
+    servers: set[str] = set()
+    for condition in plan["conditions"].values():
+        servers.update(condition["servers"])
+    offered: list[str] | None = None
+    used: list[str] = []
+    for record in records:
+        if record.seen.tools_offered is not None:
+            offered = [*(offered or []), *record.seen.tools_offered]
+        used += (call.name for call in record.seen.calls or ())
+    own = tools_of([*servers], listing if offered is None else offered)
     if own:
         return sorted(set(own))
-    mentions = [tool for report in reports for tool in items(report["tools_used"]) or ()]
+    reported = [tool for report in reports for tool in items(report["tools_used"]) or ()]
     if not servers:
-        return sorted({tool for tool in mentions if tool.startswith("mcp__")})
-    called = [call.name for outcome in outcomes for call in outcome.calls or ()]
-    return sorted(set(tools_of(servers, [*mentions, *called])))
+        return sorted({tool for tool in reported if tool.startswith("mcp__")})
+    return sorted(set(tools_of([*servers], [*reported, *used])))
 
 
 def tools_of_condition(plan: Plan, condition: str, tools: Sequence[str]) -> Sequence[str]:
@@ -189,43 +192,50 @@ def tools_of_condition(plan: Plan, condition: str, tools: Sequence[str]) -> Sequ
 
 
 def read_present_records(folder: Path, validity: Iterable[ValidityRow]) -> dict[RunId, Record]:
-    return read_records(
-        folder, (run_of_row(row) for row in validity if row["status"] != RunStatus.MISSING)
-    )
+    present = (run_of_row(row) for row in validity if row["status"] != RunStatus.MISSING)
+    return read_records(folder, present)
+
+
+def rows_by_run(path: Path, row: type[_Row]) -> dict[RunId, _Row]:
+    """The rows of a table of runs; raises as `read_table`."""
+    return {run_of_row(line): line for line in read_table(path, row)}
 
 
 def score_all(folder: Path) -> dict[RunId, Record]:
     """Writes scores.csv and pairs.csv from the tables and the records; returns the records."""
+    files = RunFolder(folder)
     plan = read_opened_plan(folder)
-    validity = read_table(RunFolder(folder).validity, ValidityRow)
+    validity = read_table(files.validity, ValidityRow)
     records = read_present_records(folder, validity)
-    reports = {run_of_row(row): row for row in read_table(RunFolder(folder).reports, ReportRow)}
-    decisions = grouped(read_table(RunFolder(folder).decisions, DecisionRow), run_of_row)
+    reports = rows_by_run(files.reports, ReportRow)
+    decisions = grouped(read_table(files.decisions, DecisionRow), run_of_row)
     is_given = any(judge["name"] == GIVEN for judge in plan["judges"])
     scores: dict[RunId, ScoreRow] = {}
     for row in validity:
         run = run_of_row(row)
         duration_s = clean_duration(records[run]) if row["status"] == RunStatus.VALID else None
-        scores[run] = score_run(
-            row, decisions.get(run, []), plan["tasks"][run.task]["criteria"], duration_s, is_given
-        )
-    tools = treatment_tools(
-        plan, records.values(), reports.values(), PreflightFindings.read(folder).listing
-    )
-    sides = {
-        run: RunFacts(score, reports.get(run), records.get(run)) for run, score in scores.items()
-    }
-    adoptions = list(dict.fromkeys(f"adopted_{short_name(tool)}" for tool in tools))
+        criteria = plan["tasks"][run.task]["criteria"]
+        scores[run] = score_run(row, decisions.get(run, []), criteria, duration_s, is_given)
+    listing = PreflightFindings.read(folder).listing
+    tools = treatment_tools(plan, records.values(), reports.values(), listing)
+    sides = {}
+    for run, score in scores.items():
+        sides[run] = RunFacts(score, reports.get(run), records.get(run))
+    write_table(files.scores, columns(ScoreRow), scores.values())
+    _write_pairs(files.pairs, plan, sides, tools)
+    return records
+
+
+def _write_pairs(
+    path: Path, plan: Plan, sides: Mapping[RunId, RunFacts], tools: Sequence[str]
+) -> None:
+    adoptions = dict.fromkeys(f"adopted_{short_name(tool)}" for tool in tools)
     pairs = []
     for run, side in sides.items():
         if run.condition in treatments(plan):
             base = sides[run._replace(condition=plan["baseline"])]
             of_condition = tools_of_condition(plan, run.condition, tools)
             names = {"task": run.task, "trial": run.trial, "treatment": run.condition}
-            pairs.append({**dict.fromkeys(adoptions), **names, **compare(side, base, of_condition)})
-    write_table(RunFolder(folder).scores, columns(ScoreRow), scores.values())
+            pairs.append({**adoptions, **names, **compare(side, base, of_condition)})
     place = PAIR_COLUMNS.index("adopted") + 1
-    write_table(
-        RunFolder(folder).pairs, [*PAIR_COLUMNS[:place], *adoptions, *PAIR_COLUMNS[place:]], pairs
-    )
-    return records
+    write_table(path, [*PAIR_COLUMNS[:place], *adoptions, *PAIR_COLUMNS[place:]], pairs)

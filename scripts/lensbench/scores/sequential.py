@@ -47,7 +47,7 @@ def even_fractions(looks: int) -> tuple[float, ...]:
 
 HIGHEST = 8.0
 """The boundary when no error is left to spend."""
-POINTS = 400
+_POINTS = 400
 """At which the probability of a boundary is summed: its error is below 0.0001."""
 SINGULAR = 1e-5
 """The least share of a look's deviate that is new: two looks may have the same pairs."""
@@ -91,10 +91,10 @@ def _first_reached(value: float, before: EarlierLook) -> float:
     beyond = norm_sf(value)
     new = math.sqrt(max(1 - before.correlation**2, SINGULAR**2))
     total = 0.0
-    for point in range(POINTS):
-        deviate = norm_isf(beyond * (point + 0.5) / POINTS)
+    for point in range(_POINTS):
+        deviate = norm_isf(beyond * (point + 0.5) / _POINTS)
         total += norm_sf((before.correlation * deviate - before.boundary) / new)
-    return beyond * total / POINTS
+    return beyond * total / _POINTS
 
 
 @lru_cache

@@ -30,24 +30,21 @@ def components(values: Mapping[str, Sequence[SupportsFloat]]) -> Components:
     effect of the task (restricted maximum likelihood)."""
     import numpy as np
 
-    there = {
-        task: [float(value) for value in trials]
-        for task, trials in sorted(values.items())
-        if trials
-    }
-    if reason := _why_not(there):
+    tasks = [np.array(list(map(float, values[task]))) for task in sorted(values) if values[task]]
+    reason = _why_not(tasks)
+    if reason:
         return Components(reason=reason)
-    tasks = np.repeat(np.arange(len(there)), [len(trials) for trials in there.values()])
-    between, inside = _random_intercept(np.concatenate(list(there.values())), tasks)
+    groups = np.repeat(np.arange(len(tasks)), list(map(len, tasks)))
+    between, inside = _random_intercept(np.concatenate(tasks), groups)
     return Components(math.sqrt(between), math.sqrt(inside), between / (between + inside))
 
 
-def _why_not(values: Mapping[str, Sequence[float]]) -> str:
-    if len(values) < 2:
+def _why_not(tasks: Sequence[Floats]) -> str:
+    if len(tasks) < 2:
         return "less than two tasks have a value"
-    if all(len(trials) < 2 for trials in values.values()):
+    if max(map(len, tasks)) < 2:
         return "no task has values of two trials"
-    if all(max(trials) - min(trials) < 1e-12 for trials in values.values()):
+    if all(trials.max() - trials.min() < 1e-12 for trials in tasks):
         return "the trials of a task never differ"
     return ""
 
@@ -82,7 +79,9 @@ def _random_intercept(values: Floats, groups: Ints) -> tuple[float, float]:
     for _ in range(9):  # each step narrows the range to a sixteenth
         grid = np.linspace(low, high, 33)
         best = grid[np.argmin(deviance(np.exp(grid)))]
-        low, high = best - (high - low) / 32, best + (high - low) / 32
+        step = (high - low) / 32
+        low = best - step
+        high = best + step
     at = np.array([np.exp(best), 0.0])
     ratio = float(at[np.argmin(deviance(at))])
     spread = float(inside(np.array([ratio]))[0])

@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 
 from lensbench.core.numbers import interval, points
 from lensbench.scores.adoption import CHANCE, Uses, adoption_difference, says_difference
-from lensbench.scores.differences import Comparison, differences
+from lensbench.scores.differences import Comparison
 from lensbench.scores.intervals import LARGEST, interval_of
 from lensbench.scores.rules import excludes_zero
 
@@ -38,7 +38,7 @@ Measured = Callable[[Collection[str]], Shift | None]
 """The change on these tasks; None when nothing is known there."""
 
 
-class Choice(NamedTuple):
+class ChosenWords(NamedTuple):
     """The candidate that changes most on the tasks of the choice, and what it changes on the others."""
 
     name: str
@@ -72,14 +72,16 @@ class WordsChoice(TypedDict):
 
 def choose(
     candidates: Mapping[str, Measured], choosing: Collection[str], confirming: Collection[str]
-) -> Choice:
+) -> ChosenWords:
     """Chooses on some tasks, and measures the chosen one on the others."""
-    best, found = "", None
+    best = ChosenWords("", None, None)
     for name, measured in candidates.items():
         shift = measured(choosing)
-        if shift and shift.delta > (found.delta if found else 0.0):
-            best, found = name, shift
-    return Choice(best, found, candidates[best](confirming) if best else None)
+        if shift and shift.delta > (best.first.delta if best.first else 0.0):
+            best = ChosenWords(name, shift, None)
+    if not best.name:
+        return best
+    return best._replace(then=candidates[best.name](confirming))
 
 
 def by_adoption(comparison: Comparison, uses: Uses) -> Measured:
@@ -101,7 +103,7 @@ def by_score(comparison: Comparison) -> Measured:
     """How a candidate changes the score."""
 
     def measured(tasks: Collection[str]) -> Shift | None:
-        values = differences(comparison.pairs(comparison.tables.score))
+        values = comparison.deltas(comparison.tables.score)
         found = comparison.over(values, tasks, LARGEST)
         if found.delta is None:
             return None
@@ -124,16 +126,17 @@ def choice_of_words(
     order = a_comparison.plan["order"]
     choosing = [task for task in order if task not in confirming]
     measured = {name: by_adoption(one, uses) for name, one in candidates.items()}
-    known = [shift for one in measured.values() if (shift := one(choosing))]
+    shifts = [of_candidate(choosing) for of_candidate in measured.values()]
     outcome = "adoption"
-    if len(known) < len(measured) or all(shift.is_full for shift in known):
+    if None in shifts or all(shift and shift.is_full for shift in shifts):
         outcome = "score"
         measured = {name: by_score(one) for name, one in candidates.items()}
     choice = choose(measured, choosing, confirming)
     sentences = [*_sentences(choice, candidates, a_comparison.names.baseline)]
     if outcome == "adoption" and choice.name:
         score = by_score(candidates[choice.name])(confirming)
-        sentences += [score.sentence] if score else []
+        if score:
+            sentences.append(score.sentence)
     return {
         "outcome": outcome,
         "candidates": [*candidates],
@@ -146,7 +149,7 @@ def choice_of_words(
 
 
 def _sentences(
-    choice: Choice, candidates: Mapping[str, Comparison], in_use: str
+    choice: ChosenWords, candidates: Mapping[str, Comparison], in_use: str
 ) -> Collection[str]:
     if not choice.name or choice.first is None:
         return [f"Words: none beats what you have ({in_use}) on the tasks of the choice."]

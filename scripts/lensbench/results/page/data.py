@@ -16,7 +16,7 @@ from lensbench.core.tasks import Task
 from lensbench.results.charts import Dumbbell, ForestLine
 from lensbench.results.citations import CitedSource
 from lensbench.results.lost_pairs import kinds_in_words, lost_criteria
-from lensbench.results.presented import FEWEST_TASKS
+from lensbench.results.presented import FEWEST_TASKS_OF_GROUP
 from lensbench.results.results_file import Results
 from lensbench.scores.differences import Comparison
 from lensbench.scores.estimates_file import Compared
@@ -44,28 +44,19 @@ class Inputs(NamedTuple):
 def task_rows(inputs: Inputs, treatment: str) -> tuple[list[Dumbbell], list[str]]:
     """The scores of the tasks with a complete pair, the greatest gain first; and the tasks without one."""
     tables = inputs.tables
+    comparison = Comparison(tables, treatment, tables.plan["baseline"])
+    complete = comparison.complete_pairs(tables.score)
     rows = []
     others = []
-    for task, both in (
-        Comparison(tables, treatment, tables.plan["baseline"]).sides(tables.score).items()
-    ):
-        pairs = [
-            (trial, a, b) for trial, (a, b) in enumerate(both, 1) if a is not None and b is not None
-        ]
+    for task, pairs in comparison.pairs(tables.score).items():
         if not pairs:
             others.append(task)
             continue
-        trials, after, before = zip(*pairs, strict=True)
-        old, new = (sum(side, Fraction(0)) / len(side) for side in (before, after))
-        rows.append(
-            Dumbbell(
-                task,
-                _percent(old),
-                _percent(new),
-                _percent(new - old),
-                pair_address(task, trials[0]),
-            )
-        )
+        new = sum(own for own, _ in pairs) / Fraction(len(pairs))
+        old = sum(base for _, base in pairs) / Fraction(len(pairs))
+        trial = next(run.trial for run in complete if run.task == task)
+        address = pair_address(task, trial)
+        rows.append(Dumbbell(task, _percent(old), _percent(new), _percent(new - old), address))
     return sorted(rows, key=lambda row: (-row.delta, row.task)), others
 
 
@@ -87,22 +78,25 @@ def ends_of(rows: Sequence[Dumbbell], ends: int) -> tuple[Sequence[Dumbbell], st
 def interval_rows(estimates: Compared) -> list[tuple[ForestLine, Estimate]]:
     """The lines of the forest plot, with estimates: overall, by category, by repository."""
     score = estimates["score"]
-    groups = [("all tasks", "overall", score["overall"])]
-    groups += [(name, "category", estimate) for name, estimate in score["categories"].items()]
     repositories = sorted(score["repositories"].items(), key=lambda item: (-item[1].n, item[0]))
-    groups += [(name, "repository", estimate) for name, estimate in repositories]
-    rows = []
-    for name, kind, estimate in groups:
-        if estimate.delta is not None:
-            has_interval = kind == "overall" or estimate.n >= FEWEST_TASKS
-            low, high = (
-                (None if end is None or not has_interval else _percent(end))
-                for end in (estimate.low, estimate.high)
-            )
-            rows.append(
-                (ForestLine(name, kind, estimate.n, _percent(estimate.delta), low, high), estimate)
-            )
-    return rows
+    groups = [
+        _forest_line("all tasks", "overall", score["overall"]),
+        *(_forest_line(name, "category", own) for name, own in score["categories"].items()),
+        *(_forest_line(name, "repository", own) for name, own in repositories),
+    ]
+    return [row for row in groups if row[1].delta is not None]
+
+
+def _forest_line(name: str, kind: str, own: Estimate) -> tuple[ForestLine, Estimate]:
+    low = high = None
+    if (
+        own.low is not None
+        and own.high is not None
+        and (kind == "overall" or own.n >= FEWEST_TASKS_OF_GROUP)
+    ):
+        low = _percent(own.low)
+        high = _percent(own.high)
+    return ForestLine(name, kind, own.n, _percent(own.delta or 0.0), low, high), own
 
 
 class Loss(NamedTuple):
@@ -137,12 +131,10 @@ def losses(inputs: Inputs, treatment: str) -> list[Loss]:
 
 def criteria_of(inputs: Inputs, task: str) -> dict[int, str]:
     """The texts of a task's criteria by their number."""
-    entry = inputs.tasks.get(task)
-    return (
-        {number: criterion.text for number, criterion in enumerate(entry.criteria, 1)}
-        if entry
-        else {}
-    )
+    if task not in inputs.tasks:
+        return {}
+    criteria = inputs.tasks[task].criteria
+    return {number: criterion.text for number, criterion in enumerate(criteria, 1)}
 
 
 def stem(task: str, trial: int) -> str:

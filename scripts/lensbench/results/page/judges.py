@@ -36,17 +36,21 @@ class Judges(NamedTuple):
 def judges_view(instrument: InstrumentFile, called: Mapping[str, str]) -> Judges:
     """The section; `called` has what readers call each condition and comparison."""
     names = list(instrument["judges"])
+    agreement, sentence = _agreement(names, instrument["agreement"]["all"])
     bias = instrument["bias"]
-    overall = instrument["agreement"]["all"]
-    errors = (*bias["judges"].values(), bias["together"]) if bias else ()
+    errors = []
+    corrected = []
+    if bias:
+        for errors_of in (*bias["judges"].values(), bias["together"]):
+            errors += [error.sentence for error in errors_of.values() if error.sentence]
+        corrected = [_correction(called[name], mean) for name, mean in bias["correction"].items()]
     return Judges(
         ", ".join(names) or "none",
-        *_agreement(names, overall),
+        agreement,
+        sentence,
         _basis(instrument["belief"]),
-        [e.sentence for one in errors for e in one.values() if e.sentence],
-        [_correction(called[name], delta) for name, delta in bias["correction"].items()]
-        if bias
-        else [],
+        errors,
+        corrected,
         list(_blinding_sentences(instrument["blinding"]["classifier"], called)),
         list(_gaps(instrument, called)),
     )
@@ -93,13 +97,16 @@ _BASES = {
 
 
 def _basis(belief: Belief) -> str:
-    totals = {
-        words: count for basis, words in _BASES.items() if (count := belief.decided.get(basis))
-    }
-    if not totals:
+    counts = []
+    total = 0
+    for basis, words in _BASES.items():
+        count = belief.decided.get(basis)
+        if count:
+            counts.append(f"{words} {count}")
+            total += count
+    if not counts:
         return ""
-    counts = ", ".join(f"{words} {count}" for words, count in totals.items())
-    return f"The {sum(totals.values())} verdicts that count rest on: {counts}."
+    return f"The {total} verdicts that count rest on: {', '.join(counts)}."
 
 
 def _correction(name: str, mean: Mean) -> str:
@@ -112,14 +119,15 @@ def _correction(name: str, mean: Mean) -> str:
 
 
 def _gaps(instrument: InstrumentFile, called: Mapping[str, str]) -> Iterator[str]:
-    gaps = {name: count for name, count in instrument["unjudged"].items() if count["criteria"]}
+    gaps = []
+    for name, count in instrument["unjudged"].items():
+        if count["criteria"]:
+            gaps.append(f"{called[name]} {count['criteria']} of {count['of']}")
     if gaps:
-        words = ", ".join(
-            f"{called[name]} {count['criteria']} of {count['of']}" for name, count in gaps.items()
-        )
-        yield f"Criteria without a verdict: {words}. A run with one of them has no score."
-    if answers := sum(judge["voided"] for judge in instrument["judges"].values()):
-        yield f"{answers} answers lost all verdicts of a judge: it was wrong about a criterion that is known."
+        yield f"Criteria without a verdict: {', '.join(gaps)}. A run with one of them has no score."
+    voided = sum(judge["voided"] for judge in instrument["judges"].values())
+    if voided:
+        yield f"{voided} answers lost all verdicts of a judge: it was wrong about a criterion that is known."
 
 
 def _blinding_sentences(
@@ -128,22 +136,19 @@ def _blinding_sentences(
     for name, check in checks.items():
         if check.accuracy is None:
             yield f"{called[name]}: not checked: {check.reason.rstrip('.')}."
-        else:
-            least = (
-                f" (usually only {check.would_find:.0%} right guesses show it)"
-                if check.would_find
-                else ""
-            )
-            finding = f"Blinding is not shown to fail{least}" if check.holds else "Blinding fails"
-            before = (
-                f"; without blinding it would be {_share(check.unblinded)}"
-                if check.unblinded
-                else ""
-            )
-            yield (
-                f"{called[name]}: {finding}. From what the judges see, a program guesses the condition of "
-                f"{_share(check)} of the answers with equal scores, and 50% would be chance{before}."
-            )
+            continue
+        finding = "Blinding fails"
+        if check.holds:
+            finding = "Blinding is not shown to fail"
+            if check.would_find:
+                finding += f" (usually only {check.would_find:.0%} right guesses show it)"
+        before = ""
+        if check.unblinded:
+            before = f"; without blinding it would be {_share(check.unblinded)}"
+        yield (
+            f"{called[name]}: {finding}. From what the judges see, a program guesses the condition of "
+            f"{_share(check)} of the answers with equal scores, and 50% would be chance{before}."
+        )
 
 
 def _share(right: Share | BlindingCheck) -> str:

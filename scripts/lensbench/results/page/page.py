@@ -33,7 +33,8 @@ from lensbench.results.citations import CitedSource
 from lensbench.results.markdown import FILTERS, MANY_DISCARDS
 from lensbench.results.page import data, pairs
 from lensbench.results.page.data import Inputs, pair_address, run_address
-from lensbench.results.presented import FEWEST_TASKS, shown_difference
+from lensbench.results.page.pairs import PairPage
+from lensbench.results.presented import FEWEST_TASKS_OF_GROUP, shown_difference
 from lensbench.results.results_file import Results
 from lensbench.runs.reasons import REASONS
 from lensbench.scores.quantities import QUANTITIES
@@ -62,7 +63,7 @@ def page_environment() -> Environment:
     }
     environment.globals |= {
         "quantities": tuple(QUANTITIES),
-        "fewest_tasks": FEWEST_TASKS,
+        "fewest_tasks": FEWEST_TASKS_OF_GROUP,
     }  # JSON has lost the order
     return environment
 
@@ -76,7 +77,7 @@ def _exactly(show: Callable[[Fraction | None], str]) -> Callable[[Any], str]:
 
 ENDS = 40
 """Of more tasks than twice this, the chart shows the first and the last; the table has all."""
-MOST_ROWS = 50
+_MOST_LINES = 50
 """Lines of the forest plot; again, the table has all."""
 
 
@@ -94,7 +95,7 @@ def treatment_view(inputs: Inputs, treatment: str) -> dict[str, object]:
     ends, between = data.ends_of(rows, ENDS)
     difference = shown_difference(estimates)
     intervals = data.interval_rows(estimates)
-    lines = [line for line, _ in intervals[:MOST_ROWS]]
+    lines = [line for line, _ in intervals[:_MOST_LINES]]
     sentence = gate.sentence.removeprefix(f"{gate.verdict}: ")
     return {
         "name": treatment,
@@ -123,14 +124,15 @@ def treatment_view(inputs: Inputs, treatment: str) -> dict[str, object]:
 def read_inputs(folder: Path, tables: Tables | None = None) -> Inputs:
     """Everything that the stages before left in the run folder; `tables` where they were read before."""
     tables = tables or read_tables(folder)
+    files = RunFolder(folder)
     return Inputs(
         tables,
-        read_typed(RunFolder(folder).results_json, Results[float]),
+        read_typed(files.results_json, Results[float]),
         {run_of_row(row): row for row in tables.validity},
-        grouped(read_table(RunFolder(folder).decisions, DecisionRow), run_of_row),
+        grouped(read_table(files.decisions, DecisionRow), run_of_row),
         grouped(tables.verdicts, run_of_row),
         read_tasks(folder),
-        read_json(RunFolder(folder).citations, dict[str, list[CitedSource]]),
+        read_json(files.citations, dict[str, list[CitedSource]]),
     )
 
 
@@ -138,18 +140,15 @@ def render(folder: Path, inputs: Inputs) -> Iterator[tuple[str, str]]:
     """The pages with their paths in the run folder: report.html, and the answers beside it.
 
     One after the other: thousands of them need much memory."""
+    plan = inputs.tables.plan
     environment = page_environment()
     environment.globals |= {**style_of_the_page(), "data": inputs.results}
-    of_pair, of_run = (environment.get_template(f"{name}.html.j2") for name in ("pair", "run"))
-    trials = range(1, inputs.tables.plan["trials"] + 1)
-    order = inputs.tables.plan["order"]
-    answers = (pairs.pair_page(folder, inputs, task, trial) for trial in trials for task in order)
     report = environment.get_template("report.html.j2").render(
         treatments=[treatment_view(inputs, name) for name in inputs.results["treatments"]],
         instrument=inputs.results["instrument"],
         judges=inputs.results["judging"],
         durations=partial(_durations, inputs),
-        plan=inputs.tables.plan,
+        plan=plan,
         reasons=REASONS,
         many_discards=MANY_DISCARDS,
         hashes=_hashes(folder),
@@ -158,39 +157,58 @@ def render(folder: Path, inputs: Inputs) -> Iterator[tuple[str, str]]:
         **script_of_tables(),
     )
     yield RunFolder.page, report
-    for pair in answers:
-        path = pair_address(pair.task, pair.trial)
-        home = "../" * path.count("/")
-        siblings = [(trial, home + pair_address(pair.task, trial)) for trial in trials]
-        statuses = {
-            RunId(pair.task, column.condition, pair.trial): column.status for column in pair.columns
-        }
-        stories = {run: story for run in statuses if (story := pairs.run_page(folder, run))}
-        places = {run.condition: run_address(run) for run in stories}
-        timelines = {condition: home + place for condition, place in places.items()}
-        for run, story in stories.items():
-            place = places[run.condition]
-            up = "../" * place.count("/")
-            partners = {name: up + other for name, other in places.items() if name != run.condition}
-            page = of_run.render(
-                shown=story,
-                facts=_facts(inputs, statuses[run], run),
-                home=f"{up}{RunFolder.page}",
-                pair_place=up + path,
-                partners=partners,
-            )
-            yield place, page
-        page = of_pair.render(
-            pair=pair,
-            home=f"{home}{RunFolder.page}",
-            siblings=siblings,
-            timelines=timelines,
-            beside={
-                word: home + pair_address(task, pair.trial)
-                for word, task in _neighbours(order, pair.task)
-            },
+    for trial in range(1, plan["trials"] + 1):
+        for task in plan["order"]:
+            pair = pairs.pair_page(folder, inputs, task, trial)
+            yield from _pages_of_answers(environment, folder, inputs, pair)
+
+
+def _pages_of_answers(
+    environment: Environment, folder: Path, inputs: Inputs, pair: PairPage
+) -> Iterator[tuple[str, str]]:
+    """The pages of the runs of a task in a trial, and that of their answers."""
+    plan = inputs.tables.plan
+    path = pair_address(pair.task, pair.trial)
+    home = _to_top(path)
+    of_run = environment.get_template("run.html.j2")
+    statuses = {}
+    stories = {}
+    for column in pair.columns:
+        run = RunId(pair.task, column.condition, pair.trial)
+        story = pairs.run_page(folder, run)
+        statuses[run] = column.status
+        if story:
+            stories[run] = story
+    places = {run.condition: run_address(run) for run in stories}
+    for run, story in stories.items():
+        place = places[run.condition]
+        up = _to_top(place)
+        partners = {name: up + other for name, other in places.items() if name != run.condition}
+        page = of_run.render(
+            shown=story,
+            facts=_facts(inputs, statuses[run], run),
+            home=f"{up}{RunFolder.page}",
+            pair_place=up + path,
+            partners=partners,
         )
-        yield path, page
+        yield place, page
+    trials = range(1, plan["trials"] + 1)
+    beside = {}
+    for word, task in _neighbours(plan["order"], pair.task):
+        beside[word] = home + pair_address(task, pair.trial)
+    page = environment.get_template("pair.html.j2").render(
+        pair=pair,
+        home=f"{home}{RunFolder.page}",
+        siblings=[(trial, home + pair_address(pair.task, trial)) for trial in trials],
+        timelines={condition: home + place for condition, place in places.items()},
+        beside=beside,
+    )
+    yield path, page
+
+
+def _to_top(path: str) -> str:
+    """The way from a page to the run folder, such as `../../`."""
+    return "".join(["../"] * path.count("/"))
 
 
 def _neighbours(order: Sequence[str], task: str) -> Iterator[tuple[str, str]]:
@@ -236,11 +254,9 @@ def _outcome(pair: PairRow) -> str:
 def _discarded_because(inputs: Inputs, pair: PairRow) -> str:
     """Why a run of the pair does not count, such as `timed_out`; "" when both do."""
     run = run_of_pair(pair)
-    rows = (
-        inputs.validity[side]
-        for side in (run._replace(condition=inputs.tables.plan["baseline"]), run)
-    )
-    return ", ".join(dict.fromkeys(row["reason"] for row in rows if row["reason"]))
+    base = run._replace(condition=inputs.tables.plan["baseline"])
+    reasons = (inputs.validity[side]["reason"] for side in (base, run))
+    return ", ".join(dict.fromkeys(filter(None, reasons)))
 
 
 def _durations(inputs: Inputs, pair: PairRow) -> tuple[Fraction | None, Fraction | None]:
@@ -260,14 +276,13 @@ def _hashes(folder: Path) -> dict[str, str]:
         RunFolder.results_json,
         RunFolder.decisions,
     )
-    paths = {name: folder / name for name in names} | {
-        "requirements.lock": ROOT / "requirements.lock"
-    }
-    return {
-        name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for name, path in paths.items()
-        if path.exists()
-    }
+    paths = {name: folder / name for name in names}
+    paths["requirements.lock"] = ROOT / "requirements.lock"
+    hashes = {}
+    for name, path in paths.items():
+        if path.exists():
+            hashes[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashes
 
 
 def write_page(folder: Path, inputs: Inputs | None = None) -> None:
