@@ -21,7 +21,12 @@ PROGRAMS = {
     "drafts": ("Drafted patterns", "drafted_patterns.py"),
     "counts": ("Intervals of counts with runaways", "counts.py --replications 400"),
     "adoption": ("Intervals of adoption", "adoption.py --replications 4000"),
-    "ablations": ("What an ablation says of its members", "ablations.py --replications 100"),
+    "ablations": (
+        "What an ablation says of its members",
+        "real_ablations.py",
+        "ablations.py --replications 100",
+        "ablations.py --replications 200 --tasks 48 --world replace",
+    ),
     "history": (
         "Steps of a server over its versions, and agents side by side",
         "history.py --replications 500",
@@ -35,11 +40,16 @@ PROGRAMS = {
     ),
     "gate": ("How often the gate is right", "calibration.py --replications 2000"),
 }
-"""The name of a page, its title and its command in benchmarks/."""
+"""The name of a page, its title and its commands in benchmarks/."""
 
 
-def measured(title: str, command: str) -> str:
-    """The page: the head, and the output of the command."""
+def measured(title: str, *commands: str) -> str:
+    """The page: its title, and of each command the head and the output."""
+    return "\n".join([f"# {title}\n", *map(printed, commands)])
+
+
+def printed(command: str) -> str:
+    """What a command prints, below its head."""
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"],
         cwd=ROOT,
@@ -56,7 +66,7 @@ def measured(title: str, command: str) -> str:
     made = f"Commit {commit.stdout.strip()}, {datetime.now(UTC):%Y-%m-%d}, {machine}."
     shown = done.stdout.strip()
     body = shown if shown.startswith(("|", "#")) else f"```text\n{shown}\n```"
-    return f"# {title}\n\nPrinted by `python benchmarks/{command}`. {made}\n\n{body}\n"
+    return f"Printed by `python benchmarks/{command}`. {made}\n\n{body}\n"
 
 
 def main() -> None:
