@@ -29,7 +29,9 @@ _OPTIONS = {
     "npx": (),
     "uvx": ("--with", "--python", "-p", "--index"),
 }  # the installer has them, too
-_UNKNOWN = re.compile(r"404 .*?'(\S+)'|Because (\S+) was not found in the package registry")
+_UNKNOWN = re.compile(
+    r"404 .*?'(\S+?)(?:@\*)?'|Because (\S+) was not found in the package registry"
+)
 """What npm and uv say of a name that no index has."""
 
 
