@@ -91,7 +91,7 @@ class Invocation:
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
-    """Configuration that the program reads: path below `Assignment.home` -> content."""
+    """Configuration that the program reads: absolute path, which begins with `Assignment.home` -> content."""
     answer_file: str = ""
     """The file that counts as the answer if it is written; "" for programs that were not told of one."""
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Any, NamedTuple
 
-from lensbench.agents import Assignment, load_adapter, model_hosts
+from lensbench.agents import Assignment, Invocation, load_adapter, model_hosts
 from lensbench.agents.adapters._events import read_event
 from lensbench.agents.refusals import OF_WINDOWS, reset_in
 from lensbench.agents.sandbox import Place, become
@@ -149,8 +149,7 @@ def _start(assignment: Assignment, place: Place, timeout_s: float, redact: Redac
 
     invocation, workspace = adapter.command(assignment), place.outside(assignment.workspace)
     hosts = model_hosts(assignment.settings)
-    for path, content in invocation.files.items():
-        write_atomic(Path(place.outside(path)), content)
+    write_files(invocation, assignment, place)
     network = place.network(invocation.env, assignment.mcp_file, hosts).name
     started_at = now()
     with _redacted_log(os.path.join(place.private, "stderr"), redact) as log:
@@ -180,6 +179,20 @@ def _start(assignment: Assignment, place: Place, timeout_s: float, redact: Redac
     if outcome.error and outcome.resets_at is None and outcome.error_status in OF_WINDOWS:
         outcome = replace(outcome, resets_at=reset_in(outcome.error, time.time()))
     return Said(outcome, answer, redact("".join(lines)), started_at, end, network, over, unread)
+
+
+def write_files(invocation: Invocation, run: Assignment, place: Place) -> None:
+    """Writes the program's configuration. Raises UserError for a path that is not below the run's HOME: it would be
+    written on this machine, outside of the run."""
+    for path in invocation.files:
+        if not os.path.normpath(path).startswith(f"{run.home}/"):
+            kind = run.settings["kind"]
+            raise UserError(
+                f"the adapter of {kind} writes {path!r}, which is not below the run's HOME; "
+                "name its files by f'{run.home}/...'"
+            )
+    for path, content in invocation.files.items():
+        write_atomic(Path(place.outside(path)), content)
 
 
 def _has_failed_server(outcome: Outcome, servers: Iterable[str]) -> bool:
