@@ -1,16 +1,20 @@
-"""`lensbench agent-check KIND`: starts an agent twice on a small repository, with the embedded server and without it,
-and shows whether these runs would count, and which facts of them a result can have."""
+"""`lensbench agent-check KIND`: starts an agent on a small repository with the embedded server, without it, and with
+one that does not start; shows whether these runs would count, which facts of them a result can have, and whether the
+adapter keeps the promises that can be asked of any.
+"""
 
 from __future__ import annotations
 
+import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from lensbench.agents import known_kinds, load_adapter, secret_names
 from lensbench.agents.sandbox import Place, find_sandbox
 from lensbench.agents.start import Said, assign, start_agent
+from lensbench.core.error_texts import KNOWN_ERRORS
 from lensbench.core.errors import CheckFailed, UserError
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.preflight_results import Check, table
@@ -26,6 +30,16 @@ from lensbench.plan.reading import agent_problems, read_config
 from lensbench.runs.reasons import Expectation, reason_of, tools_of
 
 SERVER = "lens"
+STOPPED = "a server that does not start"
+RUBBISH = (
+    "null\n",
+    "[1]\n",
+    "[" * 10_000 + "\n",
+    '{"type": 1}\n',
+    '{"type": "x", "item": 3}\n',
+    "\0\ud800\n",
+)
+"""Lines that a program may print."""
 QUESTION = "Call the tool lens_grep with the query Cart. Then answer with the path of the file that it names.\n"
 
 
@@ -38,8 +52,8 @@ def row(name: str, shown: object, seen: object = None) -> Check:
     return Check(name, "skipped", "not shown")
 
 
-def ask(config: Config, settings: AgentSettings, has_server: bool) -> Said:
-    """One start of the agent, with the embedded server or without it."""
+def ask(config: Config, settings: AgentSettings, program: str) -> Said:
+    """One start of the agent, with the embedded server as `program` runs it, or, for "", without it."""
     sandbox = find_sandbox(
         {
             "mode": config.sandbox,
@@ -54,12 +68,12 @@ def ask(config: Config, settings: AgentSettings, has_server: bool) -> Said:
         write_atomic(Path(private, "repo", "src", "shop.py"), "class Cart:\n    pass\n")
         workspace = place.inside(f"{private}/repo")
         entry = {
-            "command": sys.executable,
+            "command": program,
             "args": ["-P", "-m", "lensbench_demo.lens", "--root", workspace],
         }
         servers = {}
         denied = [SERVER]
-        if has_server:
+        if program:
             servers[SERVER] = entry
             denied = []
         run = assign(
@@ -81,6 +95,49 @@ def counts(name: str, said: Said, expected: Expectation) -> Check:
     if reason:
         return Check(name, "failed", f"{reason}: {detail}")
     return Check(name, "ok", "counts")
+
+
+def discarded(said: Said) -> Check:
+    """Whether a run is discarded whose server ends at once."""
+    reason, detail = reason_of(said, Expectation([SERVER], []))
+    if reason:
+        return Check(STOPPED, "ok", f"discarded: {reason}: {detail}")
+    return Check(STOPPED, "failed", "counts as a run with a server")
+
+
+def reading(
+    name: str, kind: str, lines: Iterable[str], holds: Callable[[Outcome], bool], promise: str
+) -> Check:
+    """Whether a promise holds for what the adapter reads in these lines."""
+    try:
+        outcome = load_adapter(kind).read(iter(lines), errors=KNOWN_ERRORS)
+    except Exception as error:  # in code that may be another package's
+        return Check(name, "failed", f"`read` raises {type(error).__name__}: {error}")
+    if holds(outcome):
+        return Check(name, "ok", promise)
+    return Check(name, "failed", f"it {promise}: no")
+
+
+def promises(said: Said, kind: str) -> Iterator[Check]:
+    """What holds for the reading of any output, asked with that of a run."""
+    lines = [*io.StringIO(said.transcript)]
+    half = len(lines) // 2
+    hide = Redactor(["WORD"], {"WORD": said.answer.strip()[-8:]})
+    whole = said.outcome
+
+    def is_kept(outcome: Outcome) -> bool:
+        facts = (outcome.finished, outcome.calls, outcome.tokens)
+        return facts == (whole.finished, whole.calls, whole.tokens)
+
+    def is_open(outcome: Outcome) -> bool:
+        return not outcome.finished
+
+    noisy = [*lines[:half], *RUBBISH, *lines[half:]]
+    yield reading("lines of any text", kind, noisy, is_kept, "changes no fact")
+    yield reading("a hidden secret", kind, map(hide, lines), is_kept, "changes no fact")
+    if whole.ending:
+        yield reading("no output", kind, (), is_open, "is not finished")
+        yield reading("a cut output", kind, lines[:half], is_open, "is not finished")
 
 
 def calls_of(outcome: Outcome) -> dict[str, str]:
@@ -106,7 +163,8 @@ def facts(said: Said, settings: AgentSettings) -> Iterator[Check]:
 
 
 def main() -> None:
-    """Show which facts a result with an agent can have. It is asked two short questions, which may cost something."""
+    """Show whether runs with an agent would count, and which facts a result can have. It is asked three short
+    questions, which may cost something."""
     parser = Parser(prog="lensbench agent-check", description=main.__doc__)
     parser.add_argument("kind", help="as in agent.kind")
     parser.add_argument("--configfile", type=Path, help="the config with the agent's settings")
@@ -121,14 +179,17 @@ def main() -> None:
     adopt_orphans()
     try:
         with Progress(f"starting {given.kind} with a server, and without it"):
-            treatment = ask(config, settings, has_server=True)
-            baseline = ask(config, settings, has_server=False)
+            treatment = ask(config, settings, sys.executable)
+            baseline = ask(config, settings, "")
+            stopped = ask(config, settings, "false")
     finally:
         end_children()
     checks = [
         counts("a run with a server", treatment, Expectation([SERVER], [])),
         counts("a run without it", baseline, Expectation([], [SERVER])),
+        discarded(stopped),
         *facts(treatment, settings),
+        *promises(treatment, given.kind),
     ]
     print(*table(checks), sep="\n")
     if any(check.outcome == "failed" for check in checks):

@@ -6,16 +6,18 @@ import re
 import stat
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import pytest
 from live_agents import CLIS, KEY, Cli, one_search
-from test_acp import ANSWER, FAKE, SESSION
+from test_acp import ANSWER, FAKE, PROGRAMS, SESSION, Program
 from test_tee import client
 
 from fakes.messages_api import read_rules, serving
 from lensbench_demo.agent_check import main
+from lensbench_demo.agent_facts import SHOWN
 from programs import refusal
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -66,7 +68,9 @@ def check(folder: Path, kind: str, site: Path | None = None, **agent: Any) -> tu
 
 def rows(output: str) -> dict[str, str]:
     """Each row's name -> its mark, and how it is known."""
-    found = re.findall(r"(?m)^  (\w+) +([a-z ,]+?)  +(shown|seen by the tee|not shown|\w+)", output)
+    found = re.findall(
+        r"(?m)^  (\w+) +([a-z ,]+?)  +(shown|seen by the tee|not shown|[\w`]+)", output
+    )
     return {name: f"{mark} {how}" for mark, name, how in found}
 
 
@@ -79,26 +83,34 @@ def install(site: Path, module: str, text: str, kind: str) -> None:
     (info / "entry_points.txt").write_text(f"[lensbench.agents]\n{kind} = {module}\n")
 
 
+def tiny(folder: Path, adapter: str) -> list[str]:
+    """The command of the program of docs/adapters.md, for which an adapter is installed."""
+    program = folder / "tiny-agent"
+    install(folder / "site", "tiny_adapter", adapter, "tiny")
+    program.write_text(TINY.format(python=sys.executable, messages=[GREET, LIST, GREP]))
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return [str(program)]
+
+
 def example() -> str:
     found = re.search(r"```python\n(.*?)```", (DOCS / "adapters.md").read_text(), re.DOTALL)
     assert found
     return found[1]
 
 
+BROKEN = ["lines of any text", "a hidden secret"]
 ALL = ("offered", "called, worked", "tokens", "cost", "model", "version", "end")
 
 
 def test_the_example_of_the_page_is_an_adapter_of_about_40_lines(tmp_path: Path) -> None:
     assert len(example().splitlines()) <= 45
-    site, program = tmp_path / "site", tmp_path / "tiny-agent"
-    install(site, "tiny_adapter", example(), "tiny")
-    program.write_text(TINY.format(python=sys.executable, messages=[GREET, LIST, GREP]))
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    code, output, errors = check(tmp_path, "tiny", site, command=[str(program)])
-    assert (code, errors) == (0, "")
+    command = tiny(tmp_path, example())
+    code, output, errors = check(tmp_path, "tiny", tmp_path / "site", command=command)
+    assert code == 0, errors
     assert rows(output) == {
         "a run with a server": "ok counts",
         "a run without it": "ok counts",
+        "a server that does not start": "ok discarded",
         "offered": "ok seen by the tee",
         "called, worked": "ok shown",
         "tokens": "ok shown",
@@ -106,7 +118,30 @@ def test_the_example_of_the_page_is_an_adapter_of_about_40_lines(tmp_path: Path)
         "model": "skipped not shown",
         "version": "ok shown",
         "end": "ok shown",
+        "lines of any text": "ok changes",
+        "a hidden secret": "ok changes",
+        "no output": "ok is",
+        "a cut output": "ok is",
     }
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "broken"),
+    [
+        ("except (ValueError, RecursionError)", "except ZeroDivisionError", BROKEN),
+        ('case {"answer"', 'case {"nothing"', []),
+        ("match event:", "match event.copy():", ["lines of any text"]),
+        ("finished=is_over", "finished=True", ["no output", "a cut output"]),
+    ],
+)
+def test_an_adapter_that_breaks_a_promise_fails(
+    tmp_path: Path, before: str, after: str, broken: list[str]
+) -> None:
+    command = tiny(tmp_path, example().replace(before, after))
+    code, output, _ = check(tmp_path, "tiny", tmp_path / "site", command=command)
+    assert code == 1
+    failed = [name for name, how in rows(output).items() if how.startswith("FAILED")]
+    assert [name for name in failed if not name.startswith("a run")] == broken
 
 
 def test_an_adapter_that_cannot_be_loaded_is_one_line_and_harms_no_other_kind(
@@ -123,17 +158,8 @@ def test_an_adapter_that_cannot_be_loaded_is_one_line_and_harms_no_other_kind(
     assert check(tmp_path, "offline", site)[0] == 0
 
 
-@pytest.mark.parametrize(
-    ("kind", "shown"),
-    [
-        ("offline", {"offered", "called, worked", "model", "version", "end"}),
-        ("command", set()),
-        ("acp", {"version", "end"}),
-    ],
-)
-def test_which_facts_a_kind_shows_and_which_the_tee_sees(
-    tmp_path: Path, kind: str, shown: set[str]
-) -> None:
+@pytest.mark.parametrize("kind", ["offline", "command", "acp"])
+def test_which_facts_a_kind_shows_and_which_the_tee_sees(tmp_path: Path, kind: str) -> None:
     script = [{"server": [GREET, LIST, GREP]}, *ANSWER]
     commands = {
         "command": [sys.executable, "-c", client(GREET, LIST, GREP), "{mcp_file}"],
@@ -141,23 +167,37 @@ def test_which_facts_a_kind_shows_and_which_the_tee_sees(
         "offline": [],
     }
     code, output, errors = check(tmp_path, kind, command=commands[kind])
-    assert (code, errors) == (0, "")
-    seen = (
-        {}
-        if kind == "offline"
-        else dict.fromkeys(("offered", "called, worked"), "ok seen by the tee")
-    )
-    expected = {name: "ok shown" if name in shown else "skipped not shown" for name in ALL}
-    assert {name: rows(output)[name] for name in ALL} == expected | seen
+    assert code == 0, errors
+    assert facts(output) == expected(SHOWN[kind])
 
 
-OF_CLIS = {
-    "claude-code": {*ALL},
-    "codex": {*ALL} - {"offered", "model", "cost"},
-    "gemini": {*ALL} - {"offered", "cost"},
-    "opencode": {*ALL} - {"offered", "model", "cost"},
-}
-"""What our own adapters show; what was offered, the tee sees of each."""
+def facts(output: str) -> dict[str, str]:
+    return {name: rows(output)[name] for name in ALL}
+
+
+def expected(shown: Collection[str]) -> dict[str, str]:
+    """How each fact is known, where the agent itself shows these."""
+    found = dict.fromkeys(ALL, "skipped not shown")
+    found |= dict.fromkeys(ALL[:2], "ok seen by the tee")
+    return found | dict.fromkeys(shown, "ok shown")
+
+
+MORE = {"claude-agent-acp": ("tokens", "cost")}
+"""What programs of kind `acp` show besides."""
+
+
+def test_the_table_of_the_docs_is_what_agent_check_finds() -> None:
+    text = (DOCS / "agents.md").read_text()
+    table = re.findall(r"(?m)^\| `([\w-]+)`(?:, ([\w -]+))? \|((?:[^|\n]+\|){7})$", text)
+    assert {kind for kind, _, _ in table} == {*SHOWN}
+    assert len([kind for kind, _, _ in table if kind == "acp"]) == len(PROGRAMS)
+    for kind, program, cells in table:
+        found = zip(ALL, cells.split("|"), strict=False)
+        shown = {*SHOWN[kind], *MORE.get(program, ())}
+        assert {fact for fact, cell in found if cell.strip() == "yes"} == shown, (kind, program)
+
+
+LIVE = {"tools": ["Bash", "Read"], "mcp_start_s": 60, "timeout_s": 100}
 
 
 @pytest.mark.live
@@ -172,20 +212,25 @@ def test_which_facts_our_own_adapters_show(
             "provider": "custom",
             "base_url": fake.url + cli.path,
             "token_env": "LIVE_TEST_KEY",
-        }
-        settings = {
             "model": "model-a",
-            "tools": ["Bash", "Read"],
-            "mcp_start_s": 60,
-            "timeout_s": 100,
         }
-        code, output, errors = check(tmp_path, cli.kind, command=cli.argv, **service, **settings)
-    print(output)
-    assert code == 0, errors
-    shown = OF_CLIS[cli.kind]
-    expected = {name: "ok shown" if name in shown else "skipped not shown" for name in ALL}
-    found = {name: rows(output)[name] for name in ALL}
-    assert found == expected | ({} if "offered" in shown else {"offered": "ok seen by the tee"})
+        code, output, errors = check(tmp_path, cli.kind, command=cli.argv, **service, **LIVE)
+    assert code == 0, output + errors
+    assert facts(output) == expected(SHOWN[cli.kind])
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("program", [one.param for one in PROGRAMS if one.name != "codex-acp"])
+def test_which_facts_a_program_shows_by_the_protocol(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not Codex's adapter, which does not wait for the embedded server."""
+    monkeypatch.setenv("LIVE_TEST_KEY", KEY)
+    with program.served(tmp_path, one_search("src/shop.py")) as launcher:
+        settings = {"command": [launcher], "pass_env": ["LIVE_TEST_KEY"], **LIVE}
+        code, output, errors = check(tmp_path, "acp", **settings)
+    assert code == 0, output + errors
+    assert facts(output) == expected((*SHOWN["acp"], *MORE.get(program.name, ())))
 
 
 def test_an_agent_that_drops_its_server_fails(tmp_path: Path) -> None:
@@ -193,7 +238,7 @@ def test_an_agent_that_drops_its_server_fails(tmp_path: Path) -> None:
         tmp_path, "acp", command=[*FAKE, json.dumps(ANSWER), json.dumps(SESSION)]
     )
     assert code == 1
-    assert "FAILED   a run with a server  mcp_not_offered: no tool of lens" in output
+    assert rows(output)["a run with a server"] == "FAILED mcp_not_offered"
     assert errors == "error: runs of acp would be discarded; fix what is FAILED above\n"
 
 
