@@ -164,8 +164,10 @@ def depths(fates: Sequence[ChangeFate]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def demo(fates: Sequence[ChangeFate], count: int) -> list[ChangeFate]:
-    """The fastest task of each project, at most `count`."""
+def demo(fates: Sequence[ChangeFate], wanted: int | list[str]) -> list[ChangeFate]:
+    """The tasks of these names; or the fastest task of each project, at most as many as `wanted`."""
+    if isinstance(wanted, list):
+        return [fate for fate in fates if fate.id in wanted]
     best: dict[str, ChangeFate] = {}
     for fate in sorted(
         (fate for fate in fates if fate.task),
@@ -174,7 +176,7 @@ def demo(fates: Sequence[ChangeFate], count: int) -> list[ChangeFate]:
         assert fate.task
         assert fate.task.repository
         best.setdefault(source_name(fate.task.repository).partition("@")[0].partition("=")[0], fate)
-    return list(best.values())[:count]
+    return list(best.values())[:wanted]
 
 
 def main() -> None:
