@@ -23,7 +23,7 @@ from lensbench.plan.reading import read_file
 from lensbench.runs.start_gate import who_is_there
 from lensbench.workflow.cells import with_settings
 from lensbench.workflow.finish import print_headline
-from lensbench.workflow.read_schedule import AUTO, new_dated, newest_dated
+from lensbench.workflow.read_schedule import AUTO_RUN_ID, new_dated, newest_dated
 
 _PAUSE_S = 0.1
 OWN_CONFIG = Path("benchmark.yaml")
@@ -185,7 +185,7 @@ def read_bench(run_id: str) -> Bench:
     if not (isinstance(config.get("run_id"), str) and isinstance(first, str)):
         raise UserError(f"{file}: needs run_id and scenarios, both texts")
     run_id = run_id or config["run_id"]
-    if run_id == AUTO:
+    if run_id == AUTO_RUN_ID:
         run_id = newest_dated(Path("bench")) or new_dated(Path("bench"))
     if not re.fullmatch(RUN_ID, run_id):
         raise UserError(f"{run_id!r} names no benchmark; use letters, digits and '-' only")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lensbench.results import charts
-from lensbench.results.charts import Chart, Dumbbell, ForestLine, Row, Scale
+from lensbench.results.charts import Chart, ChartRow, Dumbbell, ForestLine, Scale
 from lensbench.results.page.page import page_environment
 from lensbench.results.presented import ShownDifference
 
@@ -50,7 +50,7 @@ def drawn(chart: Chart) -> str:
     return str(parts.rows(chart)) + str(parts.marks())  # type: ignore[attr-defined]
 
 
-def row_of(chart: Chart, label: str) -> Row:
+def row_of(chart: Chart, label: str) -> ChartRow:
     return next(row for row in chart.rows if row.label == label)
 
 

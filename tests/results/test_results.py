@@ -13,7 +13,7 @@ from benches import Shape, make_bench
 from lensbench.core.records import Call
 from lensbench.core.system.places import ROOT
 from lensbench.results.markdown import LONGEST_CELL, cell, sentence
-from lensbench.results.results_file import SCHEMA
+from lensbench.results.results_file import RESULTS_SCHEMA
 
 Make = Callable[..., Any]
 NASTY = "a|b\nc\r\n# d\n| e | <script>alert(1)</script> `f` **g** [h](i) \\ ~~j~~ &amp; \x1b[31m \u202e $x$ _k_"
@@ -291,7 +291,7 @@ def test_results_json_is_as_its_schema_says_and_every_key_has_a_meaning(tmp_path
         results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
         jsonschema.validate(results, schema)
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate({**results, "schema": SCHEMA + 1}, schema)
+            jsonschema.validate({**results, "schema": RESULTS_SCHEMA + 1}, schema)
         del results["verdicts_on"]
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(results, schema)
@@ -300,4 +300,4 @@ def test_results_json_is_as_its_schema_says_and_every_key_has_a_meaning(tmp_path
 def test_the_newest_schema_of_results_json_has_a_line_in_the_docs() -> None:
     page = (ROOT / "docs" / "versions.md").read_text(encoding="utf-8")
     lines = re.findall(r"^\| ([0-9]+) \|", page, re.MULTILINE)
-    assert [*map(int, lines)] == [*range(1, SCHEMA + 1)]
+    assert [*map(int, lines)] == [*range(1, RESULTS_SCHEMA + 1)]

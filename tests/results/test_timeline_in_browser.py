@@ -12,7 +12,7 @@ from lensbench.core.records import RunId
 from lensbench.core.store import run_files
 from lensbench.results.page.data import run_address
 from lensbench.results.page.page import write_page
-from lensbench.results.page.pairs import MOST_CHARS
+from lensbench.results.page.pairs import TEXT_LIMIT
 
 NASTY = '</pre></details><script>document.title="owned"</script><img src=x onerror=\'document.title="owned"\'>\x1b[31m\u202e'
 
@@ -25,7 +25,7 @@ def run(tmp_path: Path) -> tuple[Path, RunId]:
     one = RunId(task, "with")
     events = [
         {"type": "tool_call", "id": 1, "name": NASTY, "input": {"pattern": NASTY}},
-        {"type": "tool_result", "id": 1, "is_error": True, "output": NASTY + "word " * MOST_CHARS},
+        {"type": "tool_result", "id": 1, "is_error": True, "output": NASTY + "word " * TEXT_LIMIT},
         *(
             {"type": "tool_call", "id": number, "name": "Read", "input": {"path": "a.py"}}
             for number in range(2, 40)

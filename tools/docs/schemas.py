@@ -21,7 +21,7 @@ from lensbench.core.system.files import write_json
 from lensbench.core.tasks import MAX_CRITERIA, MIN_CRITERIA, Strict
 from lensbench.plan.config import Config
 from lensbench.plan.task_files import ScenarioFile
-from lensbench.results.results_file import SCHEMA, Results
+from lensbench.results.results_file import RESULTS_SCHEMA, Results
 
 ROOT = Path(__file__).parents[2]
 Schema = dict[str, Any]
@@ -134,7 +134,7 @@ def results_schema() -> Schema:
         }
         for key, value in part.get("properties", {}).items():
             value["description"] = meanings_of_keys[key]
-    schema["properties"]["schema"]["const"] = SCHEMA
+    schema["properties"]["schema"]["const"] = RESULTS_SCHEMA
     return schema
 
 

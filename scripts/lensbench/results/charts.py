@@ -16,7 +16,7 @@ from lensbench.results.presented import ShownDifference
 
 DIRECTIONS = ("better", "equal", "worse")
 ARROWS = {"better": "right", "equal": "circle", "worse": "left"}
-KINDS = {"overall": "diamond", "category": "square", "repository": "circle"}
+MARK_SHAPES = {"overall": "diamond", "category": "square", "repository": "circle"}
 """The groups of the forest plot in order, with the shape of their marks."""
 _FACTORS = ((1, math.sqrt(2)), (2, math.sqrt(10)), (5, math.sqrt(50)), (10, math.inf))
 """Steps as multiples of a power of ten, each with the largest rough step that it is used for."""
@@ -80,7 +80,7 @@ class Mark(NamedTuple):
     colour: str
 
 
-class Row(NamedTuple):
+class ChartRow(NamedTuple):
     """A row of a chart."""
 
     label: str = ""
@@ -107,7 +107,7 @@ class Chart(NamedTuple):
     scale: Scale
     effect: float | None
     """The smallest worthwhile effect."""
-    rows: Sequence[Row]
+    rows: Sequence[ChartRow]
 
     @property
     def ticks(self) -> dict[str, str]:
@@ -138,7 +138,7 @@ def dumbbells(tasks: Sequence[Dumbbell], between: str, names: tuple[str, str]) -
     scale = Scale(0, 100)
     rows = [_dumbbell(task, scale) for task in tasks]
     if between:
-        rows.insert(len(rows) // 2, Row(between))
+        rows.insert(len(rows) // 2, ChartRow(between))
     counts = Counter(sign(task.delta) for task in tasks)
     summary = ", ".join(f"{counts[name]} {name}" for name in DIRECTIONS)
     return Chart(
@@ -152,12 +152,12 @@ def dumbbells(tasks: Sequence[Dumbbell], between: str, names: tuple[str, str]) -
     )
 
 
-def _dumbbell(task: Dumbbell, scale: Scale) -> Row:
+def _dumbbell(task: Dumbbell, scale: Scale) -> ChartRow:
     way = sign(task.delta)
     start = scale.at(task.baseline)
     end = scale.at(task.treatment)
     marks = (Mark("circle", start, "from"), Mark(ARROWS[way], end, way))
-    return Row(task.task, "", signed(task.delta, 0), way, (start, end), marks, task.address)
+    return ChartRow(task.task, "", signed(task.delta, 0), way, (start, end), marks, task.address)
 
 
 class ForestLine(NamedTuple):
@@ -165,7 +165,7 @@ class ForestLine(NamedTuple):
 
     label: str
     kind: str
-    """A key of KINDS."""
+    """A key of MARK_SHAPES."""
     tasks: int
     delta: float
     low: float | None
@@ -184,14 +184,14 @@ def forest(
     last = intervals[0].kind
     for each in intervals:
         if each.kind != last:
-            rows.append(Row())
+            rows.append(ChartRow())
         last = each.kind
         rows.append(_interval(each, scale))
     description = "Points with their intervals; the table below has the same numbers."
     return Chart("forest", title, description, "points", scale, effect, rows)
 
 
-def _interval(each: ForestLine, scale: Scale) -> Row:
+def _interval(each: ForestLine, scale: Scale) -> ChartRow:
     """The line of a group, in the colour of its direction if the whole interval is on one side of zero."""
     figure = signed(each.delta)
     colour = "ink"
@@ -201,8 +201,8 @@ def _interval(each: ForestLine, scale: Scale) -> Row:
         line = (scale.at(each.low), scale.at(each.high))
         if not each.low <= 0 <= each.high:
             colour = sign(each.delta)
-    marks = [Mark(KINDS[each.kind], scale.at(each.delta), colour)]
-    return Row(each.label, f"n {each.tasks}", figure, colour, line, marks)
+    marks = [Mark(MARK_SHAPES[each.kind], scale.at(each.delta), colour)]
+    return ChartRow(each.label, f"n {each.tasks}", figure, colour, line, marks)
 
 
 def ruler(difference: ShownDifference, effect: float | None) -> Chart:
@@ -220,6 +220,6 @@ def ruler(difference: ShownDifference, effect: float | None) -> Chart:
         description += f", from {signed(low)} to {signed(high)}"
         line = (scale.at(low), scale.at(high))
     mark = Mark("diamond", scale.at(delta), "of-verdict")
-    row = Row(colour="of-verdict", line=line, marks=[mark])
+    row = ChartRow(colour="of-verdict", line=line, marks=[mark])
     title = "The difference and its interval"
     return Chart("ruler", title, description, "", scale, effect, [row])

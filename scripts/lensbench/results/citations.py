@@ -7,7 +7,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
@@ -24,11 +23,11 @@ from lensbench.core.tables import read_table, run_of_row
 from lensbench.plan.frozen import read_plan
 from lensbench.runs.self_report import normalise_path
 
-MOST = 40
+_MOST_CITATIONS = 40
 """Citations of an answer, at most."""
-MOST_LINES = 12
+_MOST_LINES = 12
 """Lines of a citation, at most."""
-AROUND = 1
+_AROUND = 1
 """Lines shown before and after a citation."""
 _LONGEST_LINE = 200
 _LARGEST_FILE = 2_000_000
@@ -110,7 +109,9 @@ class RepositoryFiles:
     def meant(self, path: str) -> list[str]:
         """The files that a cited path matches: that path itself, or all that end with it."""
         ends = self._by_name.get(path.rpartition("/")[2], [])
-        return [path] if path in ends else [file for file in ends if file.endswith(f"/{path}")]
+        if path in ends:
+            return [path]
+        return [file for file in ends if file.endswith(f"/{path}")]
 
     @cached_property
     def kinds(self) -> set[str]:
@@ -129,29 +130,26 @@ class RepositoryFiles:
 
     def look_up(self, citation: Citation) -> CitedSource:
         """The lines at a citation, with those around it."""
-        span = (
-            f"{citation.first}-{citation.last}"
-            if citation.last > citation.first
-            else f"{citation.first}"
-        )
+        cited = f"{citation.path}:{citation.first}"
+        if citation.last > citation.first:
+            cited += f"-{citation.last}"
+        found = CitedSource(cited=cited, path="", first=0, lines=[], problem="")
         files = self.meant(citation.path)
-        lines = list[str]()
-        begin = 0
-        problem = ""
         if len(files) != 1:
-            problem = f"{len(files)} files match" if files else "there is no such file"
-        elif not (content := self.lines(files[0])):
-            problem = "the file is empty, too large, or not text"
-        else:
-            problem = f"the file has {len(content)} lines" if citation.last > len(content) else ""
-            if citation.first <= len(content):
-                begin = max(citation.first - AROUND, 1)
-                end = min(citation.last + AROUND, len(content), begin + MOST_LINES - 1)
-                lines = [line[:_LONGEST_LINE] for line in content[begin - 1 : end]]
-        path = files[0] if len(files) == 1 else ""
-        return CitedSource(
-            cited=f"{citation.path}:{span}", path=path, first=begin, lines=lines, problem=problem
-        )
+            found["problem"] = f"{len(files)} files match" if files else "there is no such file"
+            return found
+        found["path"] = files[0]
+        content = self.lines(files[0])
+        if not content:
+            found["problem"] = "the file is empty, too large, or not text"
+        elif citation.last > len(content):
+            found["problem"] = f"the file has {len(content)} lines"
+        if citation.first <= len(content):
+            begin = max(citation.first - _AROUND, 1)
+            end = min(citation.last + _AROUND, len(content), begin + _MOST_LINES - 1)
+            found["first"] = begin
+            found["lines"] = [line[:_LONGEST_LINE] for line in content[begin - 1 : end]]
+        return found
 
 
 def write_citations(folder: Path) -> None:
@@ -168,12 +166,14 @@ def write_citations(folder: Path) -> None:
         run = run_of_row(row)
         files = run_files(folder, run)
         workspace = from_json(files.record.read_text(encoding="utf-8")).workspace
-        matches = citations(read_answer(files.answer), workspace)
-        known = (
-            match for match in matches if match.path.rpartition(".")[2] in tree.kinds
-        )  # not `example.com:80`
-        if places := list(islice(known, MOST)):
-            sources[run.stem] = [tree.look_up(place) for place in places]
+        cited = []
+        for place in citations(read_answer(files.answer), workspace):
+            if place.path.rpartition(".")[2] in tree.kinds:  # not `example.com:80`
+                cited.append(tree.look_up(place))
+            if len(cited) == _MOST_CITATIONS:
+                break
+        if cited:
+            sources[run.stem] = cited
     write_json(RunFolder(folder).citations, plain(sources))
 
 

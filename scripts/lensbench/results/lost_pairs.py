@@ -30,7 +30,7 @@ from lensbench.results.results_file import Losses, LossKind, LostPair, LostRun
 from lensbench.runs.timeline import Step, read_timeline
 from lensbench.scores.run_tables import Tables
 
-KINDS: dict[LossKind, str] = {
+LOSS_KINDS: dict[LossKind, str] = {
     "unopened": "a file that the criteria name was never opened",
     "cut": "a result was cut",
     "failed": "a call failed",
@@ -271,14 +271,14 @@ def _is_any(names: Sequence[str] | None) -> bool | None:
 
 def kinds_in_words(pair: LostPair[Any]) -> list[str]:
     """What is so in the treatment's run, in words."""
-    return [KINDS[kind] for kind in KINDS if pair["kinds"][kind]]
+    return [LOSS_KINDS[kind] for kind in LOSS_KINDS if pair["kinds"][kind]]
 
 
 def frequent_kinds(pairs: Sequence[LostPair[Fraction]]) -> dict[LossKind, int]:
     """In how many pairs each kind occurs, the most frequent first."""
     counts: Counter[LossKind] = Counter()
     for pair in pairs:
-        counts.update(kind for kind in KINDS if pair["kinds"][kind])
+        counts.update(kind for kind in LOSS_KINDS if pair["kinds"][kind])
     return dict(counts.most_common())
 
 
@@ -303,7 +303,7 @@ def repeated(pairs: Sequence[LostPair[Fraction]]) -> list[str]:
         known = sum(pair["kinds"][kind] is not None for pair in pairs)
         which = "losses" if known == len(pairs) else "losses that show it"
         if count > 1:
-            lines.append(f"{count} of {known} {which}: {KINDS[kind]}")
+            lines.append(f"{count} of {known} {which}: {LOSS_KINDS[kind]}")
     return lines
 
 

@@ -74,7 +74,7 @@ def _escaped(text: str) -> str:
     return words
 
 
-FILTERS: Mapping[str, Callable[..., object]] = {
+PAGE_FILTERS: Mapping[str, Callable[..., object]] = {
     "share": lambda counts: f"{counts['runs']}/{counts['of']}" if counts["of"] else numbers.MISSING,
     "sum_values": lambda counts: sum(counts.values()),
     "noun": with_noun,
@@ -111,7 +111,7 @@ def render(
         "p_value": p_value,
         "size": lambda share: numbers.points(share).removeprefix("+"),
         "findable": _findable,
-        **FILTERS,
+        **PAGE_FILTERS,
         **more,
     }
     environment.globals |= {

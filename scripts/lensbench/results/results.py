@@ -45,7 +45,7 @@ from lensbench.results.page.page import read_inputs, write_page
 from lensbench.results.plain_verdict import drafts_decide, plain_verdict
 from lensbench.results.presented import presented
 from lensbench.results.results_file import (
-    SCHEMA,
+    RESULTS_SCHEMA,
     Changes,
     ComparisonResults,
     ExactFacts,
@@ -77,7 +77,7 @@ def facts_of(folder: Path, tables: Tables) -> ExactFacts:
     tools = _tools(tables, found.listing)
     sides = {name: Comparison(tables, *both) for name, both in comparisons(plan).items()}
     return {
-        "schema": SCHEMA,
+        "schema": RESULTS_SCHEMA,
         "run_id": plan["run_id"],
         "lensbench": __version__,
         "imported": plan["imported"],

@@ -17,7 +17,7 @@ from lensbench.scores.estimates_file import Compared
 from lensbench.scores.measures import CategoryResults, ControlCheck, Count, Measure, N, ToolsOfRun
 from lensbench.scores.wording import WordsChoice
 
-SCHEMA = 1
+RESULTS_SCHEMA = 1
 """The version of results.json (docs/versions.md); schemas/results.schema.json has every key with its meaning."""
 
 

@@ -29,12 +29,12 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.processes import die_with_parent
 from lensbench.core.system.program import only_config
 
-LONGEST = 64
+LONGEST_RUN_ID = 64
 """Characters of a run id."""
 INTERRUPTED = 128 + signal.SIGINT
 
 
-class Cell(NamedTuple):
+class MatrixCell(NamedTuple):
     """One benchmark of a matrix."""
 
     run_id: str
@@ -55,15 +55,15 @@ class Cell(NamedTuple):
         return [f"run_id={self.run_id}", f"agent={json.dumps(self.agent)}"]
 
 
-def cells_of(products: Sequence[Sequence[str]], run_id: str) -> list[Cell]:
+def cells_of(products: Sequence[Sequence[str]], run_id: str) -> list[MatrixCell]:
     """The cells of several products of `KEY=VALUE,VALUE`, each once. Raises UserError for a text that is none, and when
     two cells have one name."""
-    cells: dict[str, Cell] = {}
+    cells: dict[str, MatrixCell] = {}
     for product in products:
         values = [_values(text) for text in product]
         for pairs in itertools.product(*values):
             agent = dict(pairs)
-            cell = Cell(_cell_id(run_id, agent), agent)
+            cell = MatrixCell(_cell_id(run_id, agent), agent)
             other = cells.setdefault(cell.run_id, cell)
             if other != cell:
                 raise UserError(
@@ -86,10 +86,10 @@ def _values(text: str) -> list[tuple[str, str]]:
 
 def _cell_id(run_id: str, agent: Mapping[str, str]) -> str:
     name = "-".join([run_id, *map(plain_name, agent.values())])
-    if len(name) <= LONGEST:
+    if len(name) <= LONGEST_RUN_ID:
         return name
     mark = sha256(name.encode())[:8]
-    return f"{name[: LONGEST - 9]}-{mark}"
+    return f"{name[: LONGEST_RUN_ID - 9]}-{mark}"
 
 
 def run_cells(products: Sequence[Sequence[str]], options: Sequence[str]) -> int:

@@ -52,11 +52,14 @@ class FolderCheck:
 
     def _attempts(self) -> Iterator[Damage]:
         for stem, attempts in self.store.items():
-            records = (entry for entry in attempts if RECORD in entry.files)
-            damages = [damage for entry in records if (damage := self._damage(stem, entry))]
-            yield from damages
+            is_damaged = False
+            for entry in attempts:
+                damage = self._damage(stem, entry) if RECORD in entry.files else None
+                if damage:
+                    is_damaged = True
+                    yield damage
             view = f"{RunFolder.runs}/{stem}.md"
-            if not self._are_known(view) and not damages:
+            if not self._are_known(view) and not is_damaged:
                 content = _content(self.folder / view)
                 if content is not None and content != attempts[-1].answer.read_bytes():
                     yield Damage(view, "is not the answer in the store", run=run_of_stem(stem))
@@ -64,11 +67,16 @@ class FolderCheck:
     def _damage(self, stem: str, entry: Entry) -> Damage | None:
         place = f"{RunFolder.attempts}/{stem}/{entry.number}"
         names = [f"{place}/{name}" for name in (RECORD, ANSWER, *({PATCH} & entry.files))]
-        if not self._are_known(*names) and (problem := self._record_problem(stem, entry, names[0])):
-            return Damage(f"{place}/{problem[0]}", problem[1], entry)
+        if not self._are_known(*names):
+            problem = self._record_problem(stem, entry, names[0])
+            if problem:
+                name, why = problem
+                return Damage(f"{place}/{name}", why, entry)
         transcript = f"{place}/{TRANSCRIPT}"
-        if not self._are_known(transcript) and (why := _gzip_problem(entry.transcript)):
-            return Damage(transcript, why, entry)
+        if not self._are_known(transcript):
+            why = _gzip_problem(entry.transcript)
+            if why:
+                return Damage(transcript, why, entry)
         return None
 
     def _record_problem(self, stem: str, entry: Entry, name: str) -> tuple[str, str] | None:
@@ -83,20 +91,17 @@ class FolderCheck:
                 return PATCH, "is not the patch of its record"
         except (OSError, ValueError) as error:
             return RECORD, str(error)
-        return (
-            (RECORD, FOREIGN) if self._noted.get(name, sha256(content)) != sha256(content) else None
-        )
+        if name in self._noted and self._noted[name] != sha256(content):
+            return RECORD, FOREIGN
+        return None
 
     def _derived(self) -> Iterator[Damage]:
         for name, checksum in self._noted.items():
-            if (
-                name not in self._own
-                and not name.endswith(f"/{RECORD}")
-                and not self._are_known(name)
-            ):
-                content = _content(self.folder / name)
-                if content is not None and sha256(content) != checksum:
-                    yield Damage(name, "its checksum does not match")
+            if name in self._own or name.endswith(f"/{RECORD}") or self._are_known(name):
+                continue
+            content = _content(self.folder / name)
+            if content is not None and sha256(content) != checksum:
+                yield Damage(name, "its checksum does not match")
 
     def _are_known(self, *names: str) -> bool:
         """True when all of these files exist and are unchanged since they were found intact. Notes them as intact; a

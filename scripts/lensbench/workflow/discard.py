@@ -11,12 +11,11 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import DISCARD, Discard, entries, rounds, run_files, show, view_of
 from lensbench.core.system.claim import refuse_if_at_work
 from lensbench.core.system.program import Parser, add_run_folder, run_folder, run_program
-from lensbench.core.tables import read_table, run_of_row
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.reasons import DiscardReason
 from lensbench.runs.validity import planned_runs
 from lensbench.scores.rescore import judge_present
-from lensbench.scores.scores import score_all
+from lensbench.scores.scores import rows_by_run, score_all
 from lensbench.workflow.render import render_present
 
 
@@ -26,17 +25,13 @@ def discard(folder: Path, name: str, why: str) -> RunId:
     run = _run_of(folder, name)
     judge_present(folder)
     score_all(folder)
-    row = next(
-        row for row in read_table(RunFolder(folder).validity, ValidityRow) if run_of_row(row) == run
-    )
+    row = rows_by_run(RunFolder(folder).validity, ValidityRow)[run]
     if row["status"] != RunStatus.VALID:
-        state = f"{row['status']} already{': ' if row['reason'] else ''}{row['reason']}"
+        state = f"{row['status']} already"
+        if row["reason"]:
+            state += f": {row['reason']}"
         raise UserError(f"{run.stem} is {state}; only a run that counts can be discarded")
-    score = next(
-        row["score"]
-        for row in read_table(RunFolder(folder).scores, ScoreRow)
-        if run_of_row(row) == run
-    )
+    score = rows_by_run(RunFolder(folder).scores, ScoreRow)[run]["score"]
     run_files(folder, run).discard(Discard(DiscardReason.BY_HAND, why, "person", score))
     view_of(folder, run).unlink(missing_ok=True)
     return run
@@ -46,18 +41,17 @@ def take_back(folder: Path, name: str) -> RunId:
     """Undoes a discard by hand. Raises UserError when the run was not discarded so, or was repeated since."""
     refuse_if_at_work(folder)
     run = _run_of(folder, name)
-    discards = [
-        entry
-        for entry, discard in rounds(entries(folder, run))
-        if discard.reason == DiscardReason.BY_HAND
-    ]
-    if not discards:
+    last = None
+    for entry, found in rounds(entries(folder, run)):
+        if found.reason == DiscardReason.BY_HAND:
+            last = entry
+    if last is None:
         raise UserError(f"{run.stem} was not discarded by hand; nothing to undo")
-    if discards[-1] != run_files(folder, run):
+    if last != run_files(folder, run):
         raise UserError(
-            f"{run.stem} was repeated since it was discarded; the first answer is in {discards[-1].folder}"
+            f"{run.stem} was repeated since it was discarded; the first answer is in {last.folder}"
         )
-    (discards[-1].folder / DISCARD).unlink()
+    (last.folder / DISCARD).unlink()
     show(folder, run)
     return run
 

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, suppress
 from itertools import pairwise
@@ -20,7 +21,7 @@ from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import Parser, only_config, run_program
 from lensbench.workflow.cells import run_cells, with_settings
 
-DEMO = ("config.yaml", "scenarios", ".claude/skills/benchmark")
+_DEMO = ("config.yaml", "scenarios", ".claude/skills/benchmark")
 """The files of the demo, by their paths in a checkout."""
 PLAIN = r"((-n|--dry-run|--verbose|--cores[ =]([1-9]\d*|all)|--configfile[ =][^ -]\S*)( |$))*"
 """Options that need no check."""
@@ -48,11 +49,10 @@ All options: python -m snakemake --help
 
 def copy_demo(folder: Path) -> None:
     """Copies the demo's config, task sets and MCP file into `folder`; existing files are not changed."""
-    for part in DEMO:
-        files = [ROOT / part] if (ROOT / part).is_file() else sorted((ROOT / part).rglob("*"))
-        for file in (file for file in files if file.is_file()):
+    for part in _DEMO:
+        for file in sorted([ROOT / part, *(ROOT / part).rglob("*")]):
             target = folder / file.relative_to(ROOT)
-            if not target.exists():
+            if file.is_file() and not target.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(file, target)  # run.sh of the skill stays executable
 
@@ -60,36 +60,41 @@ def copy_demo(folder: Path) -> None:
 def snakemake_options(folder: Path, options: Sequence[str]) -> list[str]:
     """The options for Snakemake. Copies the demo when there is no config. Raises UserError when there are several;
     exits when Snakemake does not know an option."""
+    ours: list[str] = []
+    if not _has(options, "--workflow-p"):
+        ours += profile()
     # of several --cores, Snakemake takes the last one
-    has_cores = any(
-        option.startswith(("-j", "--job", "--profile", "--workflow-profile")) for option in options
-    )
-    ours = [] if any(option.startswith("--workflow-p") for option in options) else [*profile()]
-    ours += [] if has_cores else ["--cores", "all"]
+    if not _has(options, "-j", "--job", "--profile", "--workflow-profile"):
+        ours += ["--cores", "all"]
     if not re.fullmatch(PLAIN, " ".join(options)):
         _check(options)
-    if any(
-        option.startswith(("--configf", "-d", "--dir", "-v", "--version")) for option in options
-    ):
+    if _has(options, "--configf", "-d", "--dir", "-v", "--version"):
         return [*ours, *options]
     config = only_config(folder)
     if not (folder / config).exists():
         _check(options)
         copy_demo(folder)
         print("no config.yaml here: copied the demo's; `lensbench init` writes one for your server")
-    return [*ours, *options, *(["--configfile", config] if config != "config.yaml" else [])]
+    if config == "config.yaml":
+        return [*ours, *options]
+    return [*ours, *options, "--configfile", config]
+
+
+def _has(options: Sequence[str], *starts: str) -> bool:
+    return any(option.startswith(starts) for option in options)
 
 
 def profile() -> Iterator[str]:
     """Our profile as options: Snakemake would announce it, and prefer a folder `default` of the project."""
-    for key, value in yaml.safe_load(
-        (ROOT / "profiles" / "default" / "config.yaml").read_text("utf-8")
-    ).items():
-        if value:
-            yield from (
-                f"--{key}",
-                *([] if value is True else [value] if isinstance(value, str) else value),
-            )
+    file = ROOT / "profiles" / "default" / "config.yaml"
+    for key, value in yaml.safe_load(file.read_text("utf-8")).items():
+        if not value:
+            continue
+        yield f"--{key}"
+        if isinstance(value, str):
+            yield value
+        elif value is not True:
+            yield from value
     yield from ("--workflow-profile", "none")
 
 
@@ -126,48 +131,14 @@ def matrix_of(options: Sequence[str]) -> tuple[list[list[str]], list[str]]:
 
 def _check(options: Sequence[str]) -> None:
     """Ends with one line for what makes Snakemake list all its options, show a traceback, or wait for ever."""
-    from snakemake.cli import (
-        get_argument_parser,
-        parse_config,
-    )  # takes half a second, and few starts need it
+    # takes half a second, and few starts need it
+    from snakemake.cli import get_argument_parser, parse_config
 
     try:
         with redirect_stderr(io.StringIO()) as usage:
             values = get_argument_parser().parse_args(options)
             parse_config(values.config)
-        text = "".join(
-            file.read_text("utf-8")
-            for file in (ROOT / "Snakefile", *(ROOT / "rules").glob("*.smk"))
-        )
-        rules = dict(re.findall(r"(?ms)^(?:rule|checkpoint) (\w+):$(.*?)(?=^\w|\Z)", text))
-        targets = [
-            name
-            for name in values.targets
-            if not name.partition("bench/")[2].partition("/")[2].startswith(PLACES)
-            and "wildcards."
-            in rules.get(name, "wildcards.")  # it makes a file for each run or judge
-        ]
-        names = (
-            *values.until,
-            *values.omit_from,
-            *values.forcerun,
-            *values.set_threads,
-            *values.set_resources,
-        )
-        unknown = [
-            name for name in names if name not in rules and not re.match("bench/.+[./]", name)
-        ]
-        why = ""
-        if any(count is not None and count <= 0 for count in (values.cores, values.jobs)):
-            why = "--cores: at least 1"
-        elif any(count.is_evaluable() for count in values.set_threads.values()):
-            why = "--set-threads: write a number, as in run=4"
-        elif targets:
-            why = f"{targets[0]}: is no target; write --configfile {targets[0]}"
-            if Path(targets[0]).suffix not in (".yaml", ".yml"):
-                why = f"{targets[0]}: is no target; name a benchmark by --config run_id=<run id>, a task by --only"
-        elif unknown:
-            why = f"{unknown[0]}: is no rule{did_you_mean(unknown[0], rules)}"
+        why = _problem(values)
     except SystemExit as end:
         if not end.code:
             raise
@@ -181,6 +152,36 @@ def _check(options: Sequence[str]) -> None:
         sys.exit(2)
 
 
+def _problem(values: Namespace) -> str:
+    """What is wrong with options that Snakemake can read; "" for nothing."""
+    if any(count is not None and count <= 0 for count in (values.cores, values.jobs)):
+        return "--cores: at least 1"
+    if any(count.is_evaluable() for count in values.set_threads.values()):
+        return "--set-threads: write a number, as in run=4"
+    files = [ROOT / "Snakefile", *(ROOT / "rules").glob("*.smk")]
+    text = "".join(file.read_text("utf-8") for file in files)
+    rules = dict(re.findall(r"(?ms)^(?:rule|checkpoint) (\w+):$(.*?)(?=^\w|\Z)", text))
+    for target in values.targets:
+        below = target.partition("bench/")[2].partition("/")[2]
+        is_for_each = "wildcards." in rules.get(
+            target, "wildcards."
+        )  # a file for each run or judge
+        if is_for_each and not below.startswith(PLACES):
+            if Path(target).suffix in (".yaml", ".yml"):
+                return f"{target}: is no target; write --configfile {target}"
+            return f"{target}: is no target; name a benchmark by --config run_id=<run id>, a task by --only"
+    for name in (
+        *values.until,
+        *values.omit_from,
+        *values.forcerun,
+        *values.set_threads,
+        *values.set_resources,
+    ):
+        if name not in rules and not re.match("bench/.+[./]", name):
+            return f"{name}: is no rule{did_you_mean(name, rules)}"
+    return ""
+
+
 def check_names(options: Sequence[str]) -> None:
     """Raises UserError for a config, folder or profile that is missing."""
     for option, following in pairwise((*options, "")):
@@ -191,15 +192,12 @@ def check_names(options: Sequence[str]) -> None:
             )
         if option.startswith("--dir") and not Path(name).is_dir():
             raise UserError(f"--directory {name}: there is no such folder")
-        places = (Path(name), Path("profiles", name), ROOT / "profiles" / name)
-        if (
-            option.startswith("--workflow-p")
-            and name != "none"
-            and not any(map(Path.exists, places))
-        ):
-            raise UserError(
-                f"--workflow-profile {name}: there is no such folder (docs/clusters.md)"
-            )
+        if option.startswith("--workflow-p") and name != "none":
+            places = (Path(name), Path("profiles", name), ROOT / "profiles" / name)
+            if not any(map(Path.exists, places)):
+                raise UserError(
+                    f"--workflow-profile {name}: there is no such folder (docs/clusters.md)"
+                )
 
 
 def move_caches(folder: Path) -> None:

@@ -43,7 +43,7 @@ def read_schedule(
     _check_repositories(config, scenarios)
     _check_only(config, scenarios)
     plan = planning.make_plan(config, scenarios, [])
-    if config.run_id == AUTO:
+    if config.run_id == AUTO_RUN_ID:
         config = config.model_copy(update={"run_id": dated_run(plan, Path("bench"))})
         plan = {**plan, "run_id": config.run_id}
     schedule = Schedule(config, plan, [], own_files(config, files))
@@ -107,7 +107,7 @@ def frozen_schedule(settings: str | None) -> Schedule:
     return Schedule(config, plan, list(plan["accepted_changes"]))
 
 
-AUTO = "auto"
+AUTO_RUN_ID = "auto"
 _DATED = re.compile(r"\d{4}-\d{2}-\d{2}-\d{4}(-\d{1,4})?")
 
 

@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,10 @@ class Schedule:
     def folder(self) -> Path:
         return run_folder(self.config)
 
+    @cached_property
+    def files(self) -> RunFolder:
+        return RunFolder(self.folder)
+
     @property
     def settings(self) -> str:
         return planning.settings_text(self.config)
@@ -80,9 +85,8 @@ class Schedule:
 
     @cached_property
     def change_tasks(self) -> list[str]:
-        return [
-            name for name in self.plan["order"] if self.plan["tasks"][name].get("kind") == CHANGE
-        ]
+        tasks = self.plan["tasks"]
+        return [name for name in self.plan["order"] if tasks[name].get("kind") == CHANGE]
 
     @property
     def inputs(self) -> list[str]:
@@ -92,14 +96,12 @@ class Schedule:
     @property
     def preflight(self) -> list[str]:
         """The findings of the last preflight, which a dry run of a new benchmark does not write."""
-        file = RunFolder(self.folder).preflight
-        return [file.as_posix()] if file.exists() else []
+        return _if_there(self.files.preflight)
 
     @property
     def requests(self) -> list[str]:
         """The figures of `lensbench check --requests`, where somebody made them."""
-        file = RunFolder(self.folder).requests / requests_file.FILE
-        return [file.as_posix()] if file.exists() else []
+        return _if_there(self.files.requests / requests_file.FILE)
 
     @property
     def lacks_repositories(self) -> bool:
@@ -107,15 +109,14 @@ class Schedule:
         if self.config.agent.kind == "none":
             return False
         try:
-            facts = json.loads(RunFolder(self.folder).repositories.read_text(encoding="utf-8"))
+            facts = json.loads(self.files.repositories.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return True
         cache = Path(self.config.cache).absolute()
-        there = {
-            name
-            for name, own in facts.items()
-            if Path(own["tree"]).absolute().is_relative_to(cache)
-        }
+        there = set()
+        for name, own in facts.items():
+            if Path(own["tree"]).absolute().is_relative_to(cache):
+                there.add(name)
         return not self.plan["repositories"].keys() <= there
 
     @property
@@ -134,10 +135,9 @@ class Schedule:
 
     def needs_agent(self, run: RunId) -> bool:
         """True when this start would ask an agent: the run is missing, or discarded with rounds left."""
-        return (
-            run.stem not in self._shown
-            and not state_of(entries(self.folder, run), self.max_rounds).is_final
-        )
+        if run.stem in self._shown:
+            return False
+        return not state_of(entries(self.folder, run), self.max_rounds).is_final
 
     @property
     def starts_agents(self) -> bool:
@@ -152,13 +152,11 @@ class Schedule:
 
     @cached_property
     def _waves_of_runs(self) -> dict[tuple[str, int], int]:
-        numbers = enumerate(self.waves, 1)
-        return {
-            (task, trial): number
-            for number, wave in numbers
-            for task in wave.tasks
-            for trial in wave.trials
-        }
+        numbers = {}
+        for number, wave in enumerate(self.waves, 1):
+            for pair in product(wave.tasks, wave.trials):
+                numbers[pair] = number
+        return numbers
 
     def wave_of(self, run: RunId) -> int:
         return self._waves_of_runs[run.task, run.trial]
@@ -193,8 +191,9 @@ class Schedule:
 
     def patch_source(self, run: RunId) -> str:
         """What a test result is made from: the record of a finished run, or the answer that this start makes."""
-        is_shown = run.stem in self._shown
-        return str(run_files(self.folder, run).record if is_shown else view_of(self.folder, run))
+        if run.stem in self._shown:
+            return str(run_files(self.folder, run).record)
+        return str(view_of(self.folder, run))
 
     def needed_files(self, checkpoint: Any) -> list[str]:
         """The same for the waves that are open after the looks so far."""
@@ -203,9 +202,9 @@ class Schedule:
     def missing_files(self, checkpoint: Any) -> list[str]:
         """The missing answers of open waves. They must be targets themselves, since Snakemake does not restore missing
         inputs of an existing table."""
-        return self._views(
-            self._needed_waves(checkpoint) if RunFolder(self.folder).validity.exists() else 0
-        )
+        if not self.files.validity.exists():
+            return []
+        return self._views(self._needed_waves(checkpoint))
 
     def needed_tests(self, judge: str, checkpoint: Any) -> list[str]:
         """The test results that a judge needs: for the judge `tests`, those of all runs in open waves."""
@@ -254,18 +253,15 @@ class Schedule:
         of the control come last: between the runs of a pair they would prevent a simultaneous start."""
         rng = random.Random(self.config.seed)
         names = list(self.config.conditions)
-        turns = [names[turn:] + names[:turn] for turn in range(len(names))]
-        orders: dict[tuple[str, int], list[str]] = {}
+        queue = []
         for trial in range(1, self.config.trials + 1):
             tasks = list(self.plan["order"])
             rng.shuffle(tasks)
-            orders |= {(task, trial): turns[index % len(turns)] for index, task in enumerate(tasks)}
-        queue = [
-            RunId(task, condition, trial)
-            for trial in range(1, self.config.trials + 1)
-            for task in self.plan["order"]
-            for condition in orders[task, trial]
-        ]
+            places = {task: place for place, task in enumerate(tasks)}
+            for task in self.plan["order"]:
+                turn = places[task] % len(names)
+                for condition in (*names[turn:], *names[:turn]):
+                    queue.append(RunId(task, condition, trial))
         queue += [run for run in self.runs if run.condition not in names]
         return {run.stem: place for place, run in enumerate(queue)}
 
@@ -275,13 +271,13 @@ class Schedule:
 
     def gate_s(self, run: RunId, at_once: int) -> float:
         """Seconds that the run may wait for the others of its task: 0 if none is wanted, or can run with it."""
-        if run.condition not in compared(self.plan):
+        others = compared(self.plan)
+        if run.condition not in others:
             return 0.0
-        others = (name for name in compared(self.plan) if name != run.condition)
-        names = [
-            run.condition,
-            *(name for name in others if self.needs_agent(run._replace(condition=name))),
-        ]
+        names = [run.condition]
+        for name in others:
+            if name != run.condition and self.needs_agent(run._replace(condition=name)):
+                names.append(name)
         fit = 1 < len(names) <= at_once and self._limits.bears(names)
         return LIMIT_S if fit else 0.0
 
@@ -291,6 +287,10 @@ class Schedule:
         setup_s = max(condition.setup_s for condition in self.config.conditions.values())
         attempt_s = self.config.agent.timeout_s + 2 * setup_s + LONGEST_PAUSE_S
         return SPARE_MIN + math.ceil((LIMIT_S + self.config.agent.retries * attempt_s) / 60)
+
+
+def _if_there(file: Path) -> list[str]:
+    return [file.as_posix()] if file.exists() else []
 
 
 def run_of(task: str, condition: str, trial: str) -> RunId:

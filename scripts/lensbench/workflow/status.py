@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
@@ -50,7 +51,7 @@ class RunCounts(NamedTuple):
     """Those whose last attempt was discarded: repeated in this start if they are left, else in the next."""
 
 
-class Spent(NamedTuple):
+class RunCost(NamedTuple):
     """What a finished run took, with all its attempts."""
 
     seconds: float
@@ -69,41 +70,44 @@ class Status:
         self.plan = read_opened_plan(folder)
         self.runs = planned_runs(self.plan)
         newest = {run: run_files(folder, run) for run in self.runs}
-        records = {run: record for run, entry in newest.items() if (record := _record(entry, run))}
-        discards = {
-            run: entry.read_discard() for run, entry in newest.items() if DISCARD in entry.files
-        }
-        self.due: dict[RunId, int] = (
-            before.due if before else {run: newest[run].number for run in discards}
-        )
-        self.is_cost_estimated = any(
-            one.outcome.cost_usd is not None and one.outcome.cost_is_guess
-            for one in records.values()
-        )
-        self._spent: dict[str, list[Spent]] = {name: [] for name in self.plan["conditions"]}
+        records = {}
+        discards = {}
+        for run, entry in newest.items():
+            record = _record(entry, run)
+            if record:
+                records[run] = record
+            if DISCARD in entry.files:
+                discards[run] = entry.read_discard()
+        self.due: dict[RunId, int] = {run: newest[run].number for run in discards}
+        if before:
+            self.due = before.due
+        self.is_cost_estimated = False
+        self._spent: dict[str, list[RunCost]] = {name: [] for name in self.plan["conditions"]}
         for run, record in records.items():
+            cost = record.outcome.cost_usd
             seconds = record.attempt.waited_s + (record.attempt.duration_s or 0)
-            self._spent[run.condition].append(Spent(seconds, record.outcome.cost_usd))
+            self._spent[run.condition].append(RunCost(seconds, cost))
+            if cost is not None and record.outcome.cost_is_guess:
+                self.is_cost_estimated = True
         self.counts = dict.fromkeys(self.plan["conditions"], RunCounts(0, 0, 0, 0))
         self.last_discard = ""
         for validity in decide(records, self.plan, discards):
-            run, is_discarded = validity.run, validity.status == RunStatus.DISCARDED
+            run = validity.run
+            is_discarded = validity.status == RunStatus.DISCARDED
             is_due = run in discards and newest[run].number == self.due.get(run)
             is_repeated = is_discarded and self._is_repeated(run)
-            own = (
-                validity.status == RunStatus.VALID,
-                is_discarded and not is_repeated,
-                (is_repeated and is_due) or validity.status == RunStatus.MISSING,
-                is_repeated,
-            )
+            is_missing = validity.status == RunStatus.MISSING
+            count = self.counts[run.condition]
             self.counts[run.condition] = RunCounts(
-                *map(sum, zip(self.counts[run.condition], own, strict=True))
+                valid=count.valid + (validity.status == RunStatus.VALID),
+                discarded=count.discarded + (is_discarded and not is_repeated),
+                left=count.left + (is_missing or (is_repeated and is_due)),
+                repeated=count.repeated + is_repeated,
             )
             if is_discarded and before and not is_due:
-                why = (
-                    f"{validity.reason} ({validity.detail})" if validity.detail else validity.reason
-                )
-                self.last_discard = f"{run.stem}: {why}"
+                self.last_discard = f"{run.stem}: {validity.reason}"
+                if validity.detail:
+                    self.last_discard += f" ({validity.detail})"
         self._first = before._first if before else (time.monotonic(), self.left)
 
     def _is_repeated(self, run: RunId) -> bool:
@@ -136,22 +140,24 @@ class Status:
         """Seconds for the runs that are left if each takes as long as those of this start did, whatever takes it."""
         began, left = self._first
         done = left - self.left
-        return self.left * (time.monotonic() - began) / done if done > 0 else 0.0
+        if done <= 0:
+            return 0.0
+        return self.left * (time.monotonic() - began) / done
 
     @property
     def left_usd(self) -> float | None:
         """The estimated cost of the runs that are left; None while no agent reports a cost."""
         return self._to_come(lambda runs: [run.usd for run in runs if run.usd is not None])
 
-    def _to_come(self, amounts: Callable[[list[Spent]], list[float]]) -> float | None:
+    def _to_come(self, amounts: Callable[[list[RunCost]], list[float]]) -> float | None:
         """The estimated total of what is left; a condition without its own mean gets the overall one."""
-        values = amounts([run for runs in self._spent.values() for run in runs])
+        values = amounts([*chain(*self._spent.values())])
         if not values:
             return None
-        return sum(
-            count.left * fmean(amounts(self._spent[name]) or values)
-            for name, count in self.counts.items()
-        )
+        total = 0.0
+        for name, count in self.counts.items():
+            total += count.left * fmean(amounts(self._spent[name]) or values)
+        return total
 
     @property
     def waiting(self) -> str:
@@ -166,14 +172,13 @@ class Status:
 
     def last_discards(self) -> list[tuple[str, Discard]]:
         """The last discarded attempts, as `<run>-<n>`, newest first."""
-        discards = [
-            ((entry.folder / DISCARD).stat().st_mtime_ns, f"{run.stem}-{entry.number}", discard)
-            for run in self.runs
-            for entry, discard in rounds(entries(self.folder, run))
-        ]
-        return [
-            (name, discard) for _, name, discard in sorted(discards, reverse=True)[:LAST_DISCARDS]
-        ]
+        discards = []
+        for run in self.runs:
+            for entry, discard in rounds(entries(self.folder, run)):
+                moment = (entry.folder / DISCARD).stat().st_mtime_ns
+                discards.append((moment, f"{run.stem}-{entry.number}", discard))
+        newest = sorted(discards, reverse=True)[:LAST_DISCARDS]
+        return [(name, discard) for _, name, discard in newest]
 
 
 def _record(entry: Entry, run: RunId) -> Record | None:
@@ -195,10 +200,9 @@ def _spent(folder: Path) -> str:
 
 
 def line(status: Status, running: int, at_a_time: int) -> str:
-    runs, *rest = _totals(status, running, at_a_time)
-    return " | ".join(
-        [runs, *(f"{name}: {count}" for name, count in _conditions(status).items()), *rest]
-    )
+    runs, *others = _totals(status, running, at_a_time)
+    conditions = [f"{name}: {count}" for name, count in _conditions(status).items()]
+    return " | ".join([runs, *conditions, *others])
 
 
 def block(status: Status, running: Mapping[str, str], at_a_time: int, width: int) -> list[str]:
@@ -206,9 +210,8 @@ def block(status: Status, running: Mapping[str, str], at_a_time: int, width: int
     rows = [*_conditions(status).items()]
     names = max(len(name) for name, _ in [*rows, ("discarded", "")])
     if running:
-        rows.append(
-            ("running", ", ".join(f"{run} since {since}" for run, since in running.items()))
-        )
+        since = [f"{run} since {start}" for run, start in running.items()]
+        rows.append(("running", ", ".join(since)))
     if status.waiting:
         rows.append(("waiting", status.waiting))
     if status.last_discard:
@@ -219,16 +222,16 @@ def block(status: Status, running: Mapping[str, str], at_a_time: int, width: int
 
 
 def _totals(status: Status, running: int, at_a_time: int) -> list[str]:
-    seconds, to_come = status.left_s(at_a_time), status.left_usd
-    is_left = status.left > 0
-    return [
-        f"{len(status.runs) - status.left}/{len(status.runs)} runs",
-        f"{running} running",
-        *([f"{span(seconds)} left"] if seconds is not None and is_left else []),
-        _spent(status.folder)
-        + (f", about ${to_come:.2f} to come" if to_come and is_left else "")
-        + (" (estimated)" if status.is_cost_estimated else ""),
-    ]
+    totals = [f"{len(status.runs) - status.left}/{len(status.runs)} runs", f"{running} running"]
+    seconds = status.left_s(at_a_time)
+    if seconds is not None and status.left:
+        totals.append(f"{span(seconds)} left")
+    money = _spent(status.folder)
+    if status.left_usd and status.left:
+        money += f", about ${status.left_usd:.2f} to come"
+    if status.is_cost_estimated:
+        money += " (estimated)"
+    return [*totals, money]
 
 
 def _conditions(status: Status) -> dict[str, str]:
@@ -243,7 +246,8 @@ def _words(count: RunCounts) -> str:
 
 
 def lines(status: Status) -> Iterator[str]:
-    worker, running = at_work(status.folder), status.running
+    worker = at_work(status.folder)
+    running = status.running
     if worker:
         yield f"{status.folder}: running (process {worker.process} on {worker.host}, since {worker.since})"
     else:

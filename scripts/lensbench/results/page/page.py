@@ -30,7 +30,7 @@ from lensbench.plan.frozen import frozen_tasks
 from lensbench.results import charts
 from lensbench.results.charts import sign, signed
 from lensbench.results.citations import CitedSource
-from lensbench.results.markdown import FILTERS, MANY_DISCARDS
+from lensbench.results.markdown import MANY_DISCARDS, PAGE_FILTERS
 from lensbench.results.page import data, pairs
 from lensbench.results.page.data import Inputs, pair_address, run_address
 from lensbench.results.page.pairs import PairPage
@@ -59,7 +59,7 @@ def page_environment() -> Environment:
         ),
         "whole": lambda value: numbers.MISSING if value is None else f"{value:.0f}%",
         "code": lambda text: Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text)))),
-        **FILTERS,
+        **PAGE_FILTERS,
     }
     environment.globals |= {
         "quantities": tuple(QUANTITIES),

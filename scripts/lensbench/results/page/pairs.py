@@ -41,7 +41,7 @@ MOST_WORDS = 8_000
 """Of two answers that are compared; longer ones may take too long."""
 
 
-class Judged(NamedTuple):
+class ShownVerdict(NamedTuple):
     """The decision on a criterion of a run; `place` is the HTML id of its evidence, if it has one."""
 
     verdict: str
@@ -66,7 +66,7 @@ class Column(NamedTuple):
     text: str
     """The answer as it was written; empty if it does not count."""
     answer: MarkedAnswer | None
-    judged: Mapping[int, Judged]
+    judged: Mapping[int, ShownVerdict]
     change: TestedChange | None = None
     sources: Sequence[CitedSource] = ()
     """The source lines cited in the answer (results/citations.py)."""
@@ -243,7 +243,7 @@ def _column(folder: Path, inputs: Inputs, run: RunId, change: TestedChange | Non
         number = int(row["criterion"])
         item = evidence[number]
         is_voted = ";" in row["votes"] and not is_secret
-        verdicts[number] = Judged(
+        verdicts[number] = ShownVerdict(
             row["verdict"],
             row["decided_by"],
             row["votes"].split(";") if is_voted else (),
@@ -300,13 +300,13 @@ class TestedChange(NamedTuple):
     report: Tested
 
 
-MOST_LINES = 2000
+_MOST_PATCH_LINES = 2000
 """The maximum length of a patch on a page."""
 
 
 def _lines(patch: bytes) -> list[tuple[str, str]]:
     lines = []
-    for line in patch.decode(errors="replace").removesuffix("\n").split("\n")[:MOST_LINES]:
+    for line in patch.decode(errors="replace").removesuffix("\n").split("\n")[:_MOST_PATCH_LINES]:
         kind = {"+": "added", "-": "removed"}.get(line[:1], "")
         if line.startswith(("diff ", "index ", "@@", "+++", "---")):
             kind = "place"
@@ -334,7 +334,7 @@ def change_of(folder: Path, run: RunId) -> TestedChange | None:
     return TestedChange(_lines(patch.read_bytes()), read_typed(file, Tested))
 
 
-MOST_CHARS = 20_000
+TEXT_LIMIT = 20_000
 """The maximum characters of a text on the page; a tool can return megabytes."""
 MOST_STEPS = 2_000
 
@@ -350,13 +350,13 @@ class RunPage(NamedTuple):
     """Why there is no timeline; empty when there is one."""
     transcript: str
     """The path of the whole output, relative to the run folder."""
-    spent: Sequence[Spent] = ()
+    spent: Sequence[SpentBy] = ()
     """Where its time and its tokens went; the most time first."""
     longest: Sequence[tuple[int, Step]] = ()
     """The steps that took longest, with their numbers."""
 
 
-class Spent(NamedTuple):
+class SpentBy(NamedTuple):
     """What the model, or a tool, took of a run; None is not shown."""
 
     who: str
@@ -367,16 +367,16 @@ class Spent(NamedTuple):
     """Those of its results, estimated."""
 
 
-def spent_by(steps: Sequence[Step]) -> list[Spent]:
+def spent_by(steps: Sequence[Step]) -> list[SpentBy]:
     """What the model and each tool took, the most time first, and the most tokens where no times are shown."""
     by_tool: dict[str, list[Step]] = {}
     for step in steps:
         if step.kind == "call":
             by_tool.setdefault(step.title, []).append(step)
-    rows = [Spent("", 0, _sum(step.model_s for step in steps if step.kind != "end"), None)]
+    rows = [SpentBy("", 0, _sum(step.model_s for step in steps if step.kind != "end"), None)]
     for tool, calls in by_tool.items():
         seconds = _sum(step.tool_s for step in calls)
-        rows.append(Spent(tool, len(calls), seconds, _sum(step.result_tokens for step in calls)))
+        rows.append(SpentBy(tool, len(calls), seconds, _sum(step.result_tokens for step in calls)))
     return sorted(rows, key=lambda row: (-(row.seconds or 0), -(row.tokens or 0)))
 
 
@@ -430,7 +430,7 @@ def longest_steps(steps: Sequence[Step]) -> list[tuple[int, Step]]:
 
 
 def _cut(text: str) -> str:
-    more = len(text) - MOST_CHARS
-    return printable_lines(text[:MOST_CHARS]) + (
+    more = len(text) - TEXT_LIMIT
+    return printable_lines(text[:TEXT_LIMIT]) + (
         f"\n… {more} more characters in the transcript" if more > 0 else ""
     )
