@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handmade import Bench
-from lensbench.core.records import RunId
+from lensbench.core.records import RunId, Tap, TapCall
 from lensbench.core.store import run_files
 from lensbench.results.page.page import read_inputs, render
 from lensbench.results.page.pairs import longest_steps, spent_by
@@ -79,8 +81,18 @@ def test_the_page_of_a_run_says_where_the_time_went(tmp_path: Path) -> None:
     ]
     with gzip.open(run_files(bench.folder, RunId("a", "with")).transcript, "wt") as file:
         file.writelines(f"{json.dumps(line)}\n" for line in lines)
-    page = dict(render(bench.folder, read_inputs(bench.folder)))["answers/runs/a-with.html"]
-    words = " ".join(page.split())
+    inputs = read_inputs(bench.folder)
+    run = RunId("a", "with")
+    calls = (TapCall("mcp__lens__look", 1), TapCall("mcp__lens__find", 2, 1, 1500.4, 3000))
+    teed = replace(inputs.tables.records[run], taps={"lens": Tap(None, calls)})
+    tables = inputs.tables._replace(records={**inputs.tables.records, run: teed})
+    pages = dict(render(bench.folder, inputs._replace(tables=tables)))
+    words = " ".join(pages["answers/runs/a-with.html"].split())
+    plain = dict(render(bench.folder, inputs))["answers/runs/a-with.html"]
+    assert "as the tee saw it" not in plain
+    find, look = words.index("<th>mcp__lens__find</th>"), words.index("<th>mcp__lens__look</th>")
+    figures = ["2", "1", "1,500 ms", "3,000"]
+    assert re.findall('<td class="n">(.*?)</td>', words[find:look]) == figures
     assert '<th>Read</th> <td class="n">1</td> <td class="n">6.0 s</td>' in words
     assert '<td class="n">75%</td> <td class="n">10,000</td>' in words
     assert '<th>the model</th> <td class="n"></td> <td class="n">2.0 s</td>' in words

@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 
 from lensbench.core import numbers
 from lensbench.core.numbers import exact
-from lensbench.core.records import RunId
+from lensbench.core.records import Record, RunId, TapCall
 from lensbench.core.rows import DecisionRow, PairRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, read_typed, write_atomic
@@ -187,6 +187,7 @@ def _pages_of_answers(
         page = of_run.render(
             shown=story,
             facts=_facts(inputs, statuses[run], run),
+            tapped=_tapped(inputs.tables.records.get(run)),
             home=f"{up}{RunFolder.page}",
             pair_place=up + path,
             partners=partners,
@@ -232,6 +233,13 @@ def _facts(inputs: Inputs, status: str, run: RunId) -> list[str]:
             fact += ", estimated"
         facts.append(fact)
     return facts
+
+
+def _tapped(record: Record | None) -> list[TapCall]:
+    """The calls that the tee saw in a run, the most time first."""
+    taps = record.taps if record else None
+    calls = [call for tap in (taps or {}).values() for call in tap.calls]
+    return sorted(calls, key=lambda call: -call.ms)
 
 
 def style_of_the_page() -> dict[str, Markup]:
