@@ -37,12 +37,14 @@ from lensbench.repositories.sources.archives import unpack
 from lensbench.repositories.sources.downloads import Digest
 from lensbench.repositories.sources.git_program import GitError
 
-RECIPE = 3
+_RECIPE = 3
 """Increased when the same source must give a new tree, so that older caches are prepared again."""
 
-AT_ONCE = 4
-ARCHIVE, NOTE = "archive", "repository.json"
-KEPT, NONE = "kept", "none"
+_PARALLEL = 4
+ARCHIVE = "archive"
+NOTE = "repository.json"
+_KEPT = "kept"
+_NO_HISTORY = "none"
 
 
 @dataclass(frozen=True)
@@ -70,18 +72,21 @@ def source_key(source: Source, servers: Sequence[str] | None = None) -> str:
     """
     match source:
         case Pypi():
-            label, identity = source.pypi.replace("==", "-"), [source.pypi, source.sha256]
+            label = source.pypi.replace("==", "-")
+            identity = [source.pypi, source.sha256]
         case Npm():
-            label, identity = source.npm, [source.npm, source.integrity]
+            label = source.npm
+            identity = [source.npm, source.integrity]
         case Git():
-            place = git.location(source.git)
-            name = re.split(r"[/:]", place.rstrip("/").removesuffix("/.git"))[-1].removesuffix(
-                ".git"
-            )
-            label, identity = f"{name}-{source.revision[:12]}", [source.git, source.revision]
+            place = git.location(source.git).rstrip("/").removesuffix("/.git")
+            name = re.split(r"[/:]", place)[-1].removesuffix(".git")
+            label = f"{name}-{source.revision[:12]}"
+            identity = [source.git, source.revision]
         case Folder():
-            label, identity = os.path.basename(folder.location(source.path)), [source.path]
-    identity += [] if servers is None else ["with its instructions", *servers]
+            label = os.path.basename(folder.location(source.path))
+            identity = [source.path]
+    if servers is not None:
+        identity += ["with its instructions", *servers]
     digest = hashlib.sha256(json.dumps([type(source).__name__, *identity]).encode()).hexdigest()
     readable = re.sub(r"[^a-z0-9._+]+", "-", label.lower()).strip("-.")[:60] or "root"
     return f"{readable}-{digest[:8]}"
@@ -112,31 +117,30 @@ def prepare(source: Source, cache: Path, servers: Sequence[str] | None = None) -
 
 
 def _read(home: Path) -> Prepared | None:
-    """The repository in `home`, or None when it is missing, of an older RECIPE, or modified."""
+    """The repository in `home`, or None when it is missing, of an older recipe, or modified."""
     try:
-        facts = json.loads((home / "repository.json").read_bytes())
+        facts = json.loads((home / NOTE).read_bytes())
         repository = _prepared(home / "tree", facts)
-        state = (RECIPE, snapshots.head_commit(repository.tree), hash_tree(str(repository.tree)))
-        return (
-            repository
-            if state == (facts["recipe"], facts["commit"], repository.tree_sha256)
-            else None
-        )
+        tree = repository.tree
+        state = (_RECIPE, snapshots.head_commit(tree), hash_tree(str(tree)))
+        if state == (facts["recipe"], facts["commit"], repository.tree_sha256):
+            return repository
     except (OSError, ValueError, KeyError, TypeError, GitError):
-        return None
+        pass
+    return None
 
 
 def _replace(
     cache: Path, key: str, source: Source, ready: Prepared | None, servers: Sequence[str] | None
 ) -> Prepared:
     """Builds the repository under a temporary name and renames it; keeps `ready` when the result is the same."""
-    for leftover in cache.glob(
-        f".{key}.*.tmp"
-    ):  # of killed processes, since this one holds the lock
+    # of killed processes, since this one holds the lock
+    for leftover in cache.glob(f".{key}.*.tmp"):
         remove_tree(str(leftover))
     stage = Path(tempfile.mkdtemp(prefix=f".{key}.", suffix=".tmp", dir=cache))
     try:
-        home, new = cache / key, stage / "new"
+        home = cache / key
+        new = stage / "new"
         repository = _build(source, home, new, cache, servers)
         if ready and (home / NOTE).read_bytes() == (new / NOTE).read_bytes():
             return ready
@@ -156,16 +160,13 @@ def _build(
     # A random name: a symlink that goes up and comes back in by the final name would otherwise look harmless.
     tree = Path(tempfile.mkdtemp(dir=new))
     revision, history, empty = _fill(source, tree, new / ARCHIVE, home / ARCHIVE, cache)
-    answers = cleaning.answers_in_history(tree) if history == KEPT else set()
-    history += (
-        ", without the commits that its clone lacks"
-        if (tree / ".git" / "shallow").is_file()
-        else ""
-    )
+    answers = cleaning.answers_in_history(tree) if history == _KEPT else set()
+    if (tree / ".git" / "shallow").is_file():
+        history = f"{history}, without the commits that its clone lacks"
     removals = cleaning.clean(tree, servers)
     if answers:
         history = _rewrite(tree, answers, removals)
-    if not history.startswith(KEPT):
+    if not history.startswith(_KEPT):
         remove_tree(str(tree / ".git"))
         snapshots.commit_everything(tree)
     elif isinstance(source, Folder):
@@ -182,7 +183,7 @@ def _build(
         "history": history,
         "empty": [*map(_shown, empty)],
         "source": source.model_dump(),
-        "recipe": RECIPE,
+        "recipe": _RECIPE,
         "commit": snapshots.head_commit(tree),
     }
     write_json(new / NOTE, facts)
@@ -205,9 +206,8 @@ def _prepared(tree: Path, facts: Mapping[str, Any]) -> Prepared:
 def _rewrite(tree: Path, answers: set[str], removals: tuple[str, ...]) -> str:
     """Rewrites the history without `answers` and the `removals`; returns the kind of history."""
     try:
-        without = cleaning.unwanted_in_history(tree, answers) | {
-            path.rstrip("/") for path in removals
-        }
+        without = cleaning.unwanted_in_history(tree, answers)
+        without.update(path.rstrip("/") for path in removals)
         rewritten = snapshots.rewrite_history(tree, without)
     except (GitError, OSError) as error:  # thousands of paths do not fit into a command
         return f"dropped: it contains answers of a benchmark, and git cannot rewrite it: {error}"
@@ -215,7 +215,7 @@ def _rewrite(tree: Path, answers: set[str], removals: tuple[str, ...]) -> str:
         return "dropped: its commits contain only answers or criteria of a benchmark"
     if cleaning.CRITERIA_MARK.encode() in rewritten:
         return "dropped: a message contains criteria of a benchmark"
-    return f"{KEPT}, without answers and criteria of a benchmark (paths: {len(without)})"
+    return f"{_KEPT}, without answers and criteria of a benchmark (paths: {len(without)})"
 
 
 def _fill(
@@ -231,16 +231,16 @@ def _fill(
             if not _take_former(former, Digest("sha256", source.sha256), archive):
                 pypi.fetch(name, version, source.sha256, archive)
             unpack(archive, tree)
-            return version, NONE, ()
+            return version, _NO_HISTORY, ()
         case Npm():
             name, _, version = source.npm.rpartition("@")
             if not _take_former(former, npm.digest(source.integrity), archive):
                 npm.fetch(name, version, source.integrity, archive)
             unpack(archive, tree)
-            return version, NONE, ()
+            return version, _NO_HISTORY, ()
         case Git():
             revision, empty = git.fetch(source.git, source.revision, tree)
-            return revision, KEPT, empty
+            return revision, _KEPT, empty
         case Folder():
             empty = folder.take(source.path, tree, cache)
             return "", folder.take_history(source.path, tree), empty
@@ -284,9 +284,11 @@ def _prepare_named(
 
 def facts_of(repository: Prepared) -> RepositoryFacts:
     """The entry of repositories.json; the path of its tree is relative where that is shorter."""
-    tree, here = Path(os.path.abspath(repository.tree)), Path.cwd()
-    path = tree.relative_to(here) if tree.is_relative_to(here) else tree
-    return {**vars(repository), "tree": str(path)}  # type: ignore[typeddict-item]
+    here = Path.cwd()
+    tree = Path(os.path.abspath(repository.tree))
+    if tree.is_relative_to(here):
+        tree = tree.relative_to(here)
+    return {**vars(repository), "tree": str(tree)}  # type: ignore[typeddict-item]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -309,10 +311,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 1
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(_PARALLEL) as pool:
         prepare_one = partial(_prepare_named, cache=options.cache, plan=plan)
         entries = dict(zip(sources, pool.map(prepare_one, sources, sources.values()), strict=True))
-    if errors := [f"error: {entry}" for entry in entries.values() if isinstance(entry, UserError)]:
+    errors = [f"error: {entry}" for entry in entries.values() if isinstance(entry, UserError)]
+    if errors:
         print(printable_lines("\n".join(errors)), file=sys.stderr)
         return 1
     write_json(options.output, entries)

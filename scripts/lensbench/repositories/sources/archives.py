@@ -14,9 +14,9 @@ from typing import TypeVar
 from lensbench.core.errors import UserError
 
 MAX_MEMBERS = 200_000
-MAX_BYTES = 2 << 30
+_MAX_UNPACKED_BYTES = 2 << 30
 M = TypeVar("M", tarfile.TarInfo, zipfile.ZipInfo)
-DAMAGED = (
+_DAMAGED = (
     tarfile.TarError,
     zipfile.BadZipFile,
     lzma.LZMAError,
@@ -47,7 +47,7 @@ def unpack(archive: Path, destination: Path) -> None:
             raise UserError(
                 "the archive is neither a tar nor a zip file; use the project's source distribution"
             )
-    except DAMAGED as error:
+    except _DAMAGED as error:
         raise UserError(f"the archive is damaged: {error}; use the git source") from None
     _strip_top_folder(destination)
 
@@ -56,10 +56,11 @@ def _within_limits(members: Iterable[M]) -> Iterator[M]:
     """The members, counted while they are listed, so that a zip bomb is detected before it is unpacked."""
     total = 0
     for count, member in enumerate(members, 1):
-        total += max(member.size if isinstance(member, tarfile.TarInfo) else member.file_size, 0)
-        if count > MAX_MEMBERS or total > MAX_BYTES:
+        size = member.size if isinstance(member, tarfile.TarInfo) else member.file_size
+        total += max(size, 0)
+        if count > MAX_MEMBERS or total > _MAX_UNPACKED_BYTES:
             raise UserError(
-                f"the archive holds more than {MAX_MEMBERS} members or {MAX_BYTES} bytes; use the git source"
+                f"the archive holds more than {MAX_MEMBERS} members or {_MAX_UNPACKED_BYTES} bytes; use the git source"
             )
         yield member
 
@@ -79,7 +80,9 @@ def _checked_tar(tar: tarfile.TarFile) -> list[tarfile.TarInfo]:
             raise UserError(
                 f"the archive holds {name!r} twice, as different things; use the git source"
             )
-        member.uid, member.gid, member.uname, member.gname = os.getuid(), os.getgid(), "", ""
+        member.uid = os.getuid()
+        member.gid = os.getgid()
+        member.uname = member.gname = ""
         member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
         members.append(member)
     for member in members:
@@ -111,9 +114,8 @@ def _safe_name(name: str) -> str:
 
 
 def _leaves(name: str, target: str) -> bool:
-    return os.path.isabs(target) or os.path.normpath(
-        f"{os.path.dirname(name)}/./{target}"
-    ).startswith("..")
+    place = os.path.normpath(f"{os.path.dirname(name)}/./{target}")
+    return os.path.isabs(target) or place.startswith("..")
 
 
 def _strip_top_folder(folder: Path) -> None:

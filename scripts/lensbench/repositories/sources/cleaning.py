@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections import deque
 from collections.abc import Iterator, Sequence
 from fnmatch import translate
 from pathlib import Path
@@ -44,25 +43,26 @@ def clean(tree: Path, servers: Sequence[str] | None = None) -> tuple[str, ...]:
     These are files of agents, repositories inside the repository (their hooks and settings would run),
     benchmark folders with answers, and symlinks out of the tree. The `.git` at the top is kept.
     """
-    entries = list(_entries(tree))
-    own = {path for path in entries if servers is not None and _is_instruction(tree, path, servers)}
-    targets = {path for path in entries if path not in own and AGENT_FILE.match(f"/{path.lower()}")}
-    targets |= {path for path in entries if _is_foreign_git(tree, path)}
-    targets |= {path for path in entries if (tree / path).is_symlink() and _leaves(tree, path)}
-    targets |= {_holder(path) for path in _answers(tree, entries)}
-    outermost = [
-        path for path in sorted(targets) if not any(parent in targets for parent in _parents(path))
-    ]
+    targets: set[str] = set()
+    for path in _entries(tree):
+        is_instruction = servers is not None and _is_instruction(tree, path, servers)
+        if AGENT_FILE.match(f"/{path.lower()}") and not is_instruction:
+            targets.add(path)
+        if _is_foreign_git(tree, path) or _leaves(tree, path):
+            targets.add(path)
+        if _has_answers(tree, path):
+            targets.add(_holder(path))
+    outermost = [path for path in targets if targets.isdisjoint(_parents(path))]
     return tuple(sorted(_remove(tree, path) for path in outermost))
 
 
 def indexes(tree: Path, words: Sequence[str]) -> list[str]:
     """The hidden paths with one of these names of servers: maybe indexes, which a baseline reads."""
-    names = "|".join(
-        re.escape(word) for word in words if word not in ("git", "github", "vscode", "idea")
-    )
-    own = re.compile(rf"\.({names})(?![a-z0-9])")
-    paths = {path for path in _entries(tree) if names and own.match(os.path.basename(path).lower())}
+    names = [word for word in words if word not in ("git", "github", "vscode", "idea")]
+    if not names:
+        return []
+    own = re.compile(rf"\.({'|'.join(map(re.escape, names))})(?![a-z0-9])")
+    paths = {path for path in _entries(tree) if own.match(os.path.basename(path).lower())}
     return sorted(path for path in paths if paths.isdisjoint(_parents(path)))
 
 
@@ -79,15 +79,17 @@ def unwanted_in_history(tree: Path, answers: set[str]) -> set[str]:
     """
     holders = {_holder(path) for path in answers}
     around = _changed(tree, "HEAD", "--", *(f":(literal){holder}" for holder in holders))
-    targets = set()
+    targets: set[str] = set()
     for path in around:
-        inside = [
-            part
-            for part in (*_parents(path), path)
-            if not holders.isdisjoint((part, *_parents(part)))
-        ]
-        missing = [part for part in inside if not os.path.lexists(tree / part)]
-        targets |= {min(missing, key=len)} if missing else {path} & answers
+        missing: list[str] = []
+        for part in (path, *_parents(path)):
+            is_inside = not holders.isdisjoint((part, *_parents(part)))
+            if is_inside and not os.path.lexists(tree / part):
+                missing.append(part)
+        if missing:
+            targets.add(missing[-1])
+        elif path in answers:
+            targets.add(path)
     return targets
 
 
@@ -116,27 +118,31 @@ def _is_instruction(tree: Path, path: str, servers: Sequence[str]) -> bool:
     if os.path.basename(path).lower() not in INSTRUCTIONS:
         return False
     names = re.compile(rf"(?i)(?<![a-z0-9])({'|'.join(map(re.escape, servers))})(?![a-z0-9])")
-    texts, read = deque([tree / path]), set[Path]()
-    while texts:
-        file = texts.popleft().resolve()
+    read: set[Path] = set()
+    files = [tree / path]
+    while files:
+        file = files.pop().resolve()
         if file.is_file() and file not in read:
             text = file.read_text(encoding="utf-8", errors="replace")
             if servers and names.search(text):
                 return False
             read.add(file)
-            texts.extend(file.parent / name for name in _IMPORT.findall(text))
+            files += [file.parent / name for name in _IMPORT.findall(text)]
     return bool(read)
 
 
 def _is_foreign_git(tree: Path, path: str) -> bool:
     """True for `.git` below the top in any spelling, and for a `.gitmodules` that is a link (git refuses it)."""
     name = os.path.basename(path).lower()
-    return (name == ".git" and path != ".git") or (
-        name == ".gitmodules" and (tree / path).is_symlink()
-    )
+    if name == ".gitmodules":
+        return (tree / path).is_symlink()
+    return name == ".git" and path != ".git"
 
 
 def _leaves(tree: Path, path: str) -> bool:
+    """True for a link out of the tree."""
+    if not (tree / path).is_symlink():
+        return False
     target = os.readlink(tree / path)
     lexical = os.path.normpath(os.path.join(os.path.dirname(path), target))
     if os.path.isabs(target) or lexical == ".." or lexical.startswith("../"):
@@ -145,19 +151,15 @@ def _leaves(tree: Path, path: str) -> bool:
     return os.path.commonpath((root, os.path.realpath(tree / path))) != root
 
 
-def _answers(tree: Path, entries: list[str]) -> Iterator[str]:
-    """The paths of run folders' answers and of scenario files with criteria."""
-    for path in entries:
-        if ANSWER_FILE.fullmatch(path) or (
-            SCENARIO_FILE.fullmatch(os.path.basename(path)) and _has_criteria(tree / path)
-        ):
-            yield path
-
-
-def _has_criteria(path: Path) -> bool:
-    if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_SCENARIO_BYTES:
+def _has_answers(tree: Path, path: str) -> bool:
+    """True for answers of run folders, and scenario files with criteria."""
+    if ANSWER_FILE.fullmatch(path):
+        return True
+    file = tree / path
+    if not SCENARIO_FILE.fullmatch(file.name) or file.is_symlink() or not file.is_file():
         return False
-    return CRITERIA_MARK.encode() in path.read_bytes()
+    is_small = file.stat().st_size <= MAX_SCENARIO_BYTES
+    return is_small and CRITERIA_MARK.encode() in file.read_bytes()
 
 
 def _holder(answer: str) -> str:
@@ -166,15 +168,14 @@ def _holder(answer: str) -> str:
     The run folder is the parent of `runs`, or the folder of the scenario file; at the top of the tree it is `runs`
     or the file itself.
     """
-    benches = [
-        path for path in _parents(answer) if os.path.basename(path).lower() in BENCHMARK_FOLDERS
-    ]
-    if benches:
-        return benches[-1]
     folder = os.path.dirname(answer)
+    holder = folder or answer
     if ANSWER_FILE.fullmatch(answer):
-        return os.path.dirname(folder) or folder
-    return folder or answer
+        holder = os.path.dirname(folder) or folder
+    for path in _parents(answer):
+        if os.path.basename(path).lower() in BENCHMARK_FOLDERS:
+            holder = path
+    return holder
 
 
 def _remove(tree: Path, path: str) -> str:

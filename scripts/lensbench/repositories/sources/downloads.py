@@ -21,15 +21,15 @@ from tenacity.wait import wait_base
 
 from lensbench.core.errors import UserError
 
-T = TypeVar("T")
+_Result = TypeVar("_Result")
 
 ATTEMPTS = 4
 WAIT: wait_base = wait_random_exponential(multiplier=1, max=30)
 TIMEOUT_S = 60.0
-BLOCK = 1 << 18
-MAX_BYTES = 2 << 30
+_BLOCK = 1 << 18
+_MAX_DOWNLOAD_BYTES = 2 << 30
 DEFAULT_INDEX = "https://pypi.org/simple"
-SETTINGS = "PIP_INDEX_URL (for npm: NPM_CONFIG_REGISTRY)"
+_INDEX_VARIABLES = "PIP_INDEX_URL (for npm: NPM_CONFIG_REGISTRY)"
 TEMPORARY_STATUS = frozenset((408, 425, 429, 500, 502, 503, 504))
 
 
@@ -75,7 +75,7 @@ def read_page(url: str, accept: str) -> Page:
 
     def once() -> Page:
         with _open(url, accept) as response:
-            body = response.read(MAX_BYTES)
+            body = response.read(_MAX_DOWNLOAD_BYTES)
             return Page(_with_login(response.url, url), response.headers.get_content_type(), body)
 
     return _persistently(url, once)
@@ -88,11 +88,11 @@ def download(url: str, pin: Digest, target: Path) -> None:
         digest = hashlib.new(pin.algorithm)
         size = 0
         with _open(url, "*/*") as response, target.open("wb") as file:
-            while block := response.read(BLOCK):
+            while block := response.read(_BLOCK):
                 size += len(block)
-                if size > MAX_BYTES:
+                if size > _MAX_DOWNLOAD_BYTES:
                     raise UserError(
-                        f"{shown(url)} is larger than {MAX_BYTES} bytes; use the git source"
+                        f"{shown(url)} is larger than {_MAX_DOWNLOAD_BYTES} bytes; use the git source"
                     )
                 digest.update(block)
                 file.write(block)
@@ -115,18 +115,19 @@ def shown(url: str) -> str:
 
 def _with_login(url: str, other: str) -> str:
     """`url` with the user and password of `other`, if both are on the same server."""
-    parts, model = urlsplit(url), urlsplit(other)
-    login, _, server = model.netloc.rpartition("@")
-    return (
-        urlunsplit(parts._replace(netloc=model.netloc)) if login and parts.netloc == server else url
-    )
+    parts = urlsplit(url)
+    netloc = urlsplit(other).netloc
+    login, _, server = netloc.rpartition("@")
+    if login and parts.netloc == server:
+        return urlunsplit(parts._replace(netloc=netloc))
+    return url
 
 
 def _open(url: str, accept: str) -> http.client.HTTPResponse:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https"):
         raise UserError(
-            f"{shown(url)} is neither http nor https; set {SETTINGS} to an index on the network"
+            f"{shown(url)} is neither http nor https; set {_INDEX_VARIABLES} to an index on the network"
         )
     context = ssl.create_default_context(cafile=os.environ.get("PIP_CERT") or None)
     passwords = urllib.request.HTTPPasswordMgrWithPriorAuth()
@@ -143,7 +144,7 @@ def _open(url: str, accept: str) -> http.client.HTTPResponse:
     return response
 
 
-def _persistently(url: str, action: Callable[[], T]) -> T:
+def _persistently(url: str, action: Callable[[], _Result]) -> _Result:
     """The result of `action`, with retries after growing pauses. Raises KeyError for 404, and UserError."""
     try:
         for attempt in Retrying(
@@ -167,7 +168,7 @@ def _persistently(url: str, action: Callable[[], T]) -> T:
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
         raise UserError(
-            f"{shown(url)} cannot be read: {reason}; check the network and {SETTINGS}"
+            f"{shown(url)} cannot be read: {reason}; check the network and {_INDEX_VARIABLES}"
         ) from None
     raise AssertionError("unreachable: the last attempt returns or raises")
 

@@ -32,25 +32,22 @@ def take(path: str, tree: Path, exclusion: Path) -> tuple[str, ...]:
         raise UserError(
             f"there is no folder {folder}; correct the path, which starts in {Path.cwd()}"
         )
-    index, new = (
-        _listed_by_git(folder, "--cached"),
-        _listed_by_git(folder, "--others", "--exclude-standard"),
-    )
+    index = _listed_by_git(folder, "--cached")
+    new = _listed_by_git(folder, "--others", "--exclude-standard")
     return tuple(_take(folder, tree, Path(os.path.realpath(exclusion)), index, new))
 
 
 def _take(
     folder: Path, tree: Path, exclusion: Path, index: set[str], new: set[str]
 ) -> Iterator[str]:
-    root, grows = os.path.realpath(folder), os.path.realpath("bench")
+    root = os.path.realpath(folder)
+    grows = os.path.realpath("bench")
     for name in sorted(index | new) or _listed(folder):
-        place = os.path.join(root, os.path.dirname(name))
+        place = Path(root, os.path.dirname(name))
         # git still lists files of a folder that was replaced by a link, but the link's target is not in the repository.
-        if os.path.realpath(place) != os.path.normpath(place) or Path(place).is_relative_to(
-            exclusion
-        ):
-            continue
-        if name not in index and Path(place).is_relative_to(grows):
+        is_linked = os.path.realpath(place) != os.path.normpath(place)
+        is_growing = name not in index and place.is_relative_to(grows)
+        if is_linked or is_growing or place.is_relative_to(exclusion):
             continue
         inner = folder / name
         if inner.is_symlink() or not inner.is_dir():
@@ -58,13 +55,10 @@ def _take(
             continue
         if any(inner.iterdir()):
             top = {"GIT_CEILING_DIRECTORIES": os.path.dirname(os.path.realpath(inner))}
-            files = _listed_by_git(
-                inner, "--cached", "--others", "--exclude-standard", variables=top
-            )
-            yield from (
-                os.path.join(name, empty)
-                for empty in _take(inner, tree / name, exclusion, files, set())
-            )
+            which = ("--cached", "--others", "--exclude-standard")
+            files = _listed_by_git(inner, *which, variables=top)
+            for empty in _take(inner, tree / name, exclusion, files, set()):
+                yield os.path.join(name, empty)
         if not (tree / name).exists():
             yield name.rstrip("/")
 

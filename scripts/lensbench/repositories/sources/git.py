@@ -14,10 +14,10 @@ from lensbench.repositories.sources.snapshots import BRANCH, start_repository, s
 
 COMMIT_ID = re.compile(r"[0-9a-f]{4,64}")
 PASSWORD = re.compile(r"^[a-z+]+://[^/@]*:[^/@]*@")
-HOST = re.compile(r"^(?:[a-z+]+://[^/]*|[^/:]+:)")
+_HOST = re.compile(r"^(?:[a-z+]+://[^/]*|[^/:]+:)")
 REMOTE = re.compile(r"(?:git|https?|ssh)://[^-]|[^-/:][^/:]*:(?!//|:)")
 # A local repository is served by another git process, which ignores our settings and refuses other owners.
-SERVER = "git -c safe.directory='*' upload-pack"
+_UPLOAD_PACK = "git -c safe.directory='*' upload-pack"
 
 
 def location(address: str) -> str:
@@ -70,7 +70,8 @@ def _fill_submodules(place: str, tree: Path) -> Iterator[str]:
                 remove_tree(str(inner))
                 inner.mkdir()
                 continue
-            yield from (os.path.join(path, empty) for empty in _fill_submodules(source, inner))
+            for empty in _fill_submodules(source, inner):
+                yield os.path.join(path, empty)
             remove_tree(str(inner / ".git"))
             break
         else:
@@ -90,14 +91,12 @@ def _submodule_places(place: str, path: str, tree: Path) -> Iterator[str]:
     except GitError:
         return
     facts = dict(os.fsdecode(row).partition("\n")[::2] for row in rows)
-    names = [
-        key.removesuffix(".path")
-        for key, value in facts.items()
-        if key.endswith(".path") and value == path
-    ]
-    for url in (facts.get(f"{name}.url", "") for name in names):
+    for key, value in facts.items():
+        if not key.endswith(".path") or value != path:
+            continue
+        url = facts.get(f"{key.removesuffix('.path')}.url", "")
         if url.startswith(("./", "../")):
-            host = "".join(HOST.findall(place))
+            host = "".join(_HOST.findall(place))
             yield host + os.path.normpath(os.path.join(place.removeprefix(host), url))
         elif REMOTE.match(url):
             yield url
@@ -117,11 +116,9 @@ def fetch_history(place: str, revision: str, tree: Path) -> str:
 def _fetch_commit(place: str, revision: str, tree: Path) -> str:
     download = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--update-shallow"]
     if place.startswith(("/", "file:")):
-        download += ["--upload-pack", SERVER]
-    for depth in (
-        (),
-        ("--depth=1",),
-    ):  # a clone may lack files of earlier commits, such as large ones
+        download += ["--upload-pack", _UPLOAD_PACK]
+    # a clone may lack files of earlier commits, such as large ones
+    for depth in ([], ["--depth=1"]):
         try:
             git(tree, *download, *depth, place, revision)
             return git(tree, "rev-parse", "--verify", "FETCH_HEAD^{commit}").decode().strip()

@@ -39,7 +39,7 @@ VARIABLES = {
     "GIT_NO_REPLACE_OBJECTS": "1",
 }
 
-SETTINGS = (
+_SETTINGS = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.logAllRefUpdates=false",
@@ -73,7 +73,7 @@ def git(
     Raises GitError when it fails or takes longer than `timeout_s`, and UserError when there is no git.
     """
     environment = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
-    settings = [word for setting in SETTINGS for word in ("-c", setting)]
+    settings = [word for setting in _SETTINGS for word in ("-c", setting)]
     try:
         process = subprocess.run(
             ["git", *settings, *arguments],

@@ -12,7 +12,7 @@ from lensbench.core.errors import UserError
 from lensbench.repositories.sources.downloads import Digest, Page, download, read_page, shown
 
 DEFAULT_REGISTRY = "https://registry.npmjs.org"
-ACCEPT = "application/json"
+_ACCEPT = "application/json"
 
 
 def registry() -> str:
@@ -60,7 +60,7 @@ def integrity(name: str, version: str) -> str:
 def _page(name: str, version: str) -> Page:
     address = registry()
     try:
-        return read_page(f"{address}/{quote(name, safe='@')}/{quote(version)}", ACCEPT)
+        return read_page(f"{address}/{quote(name, safe='@')}/{quote(version)}", _ACCEPT)
     except KeyError:
         raise UserError(
             f"there is no {name}@{version} in the registry {shown(address)}; check its spelling"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
@@ -26,7 +27,7 @@ from lensbench.repositories.sources.downloads import (
     shown,
 )
 
-ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
+_ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 
 
 @dataclass(frozen=True)
@@ -50,22 +51,19 @@ def fetch(name: str, version: str, sha256: str, target: Path) -> None:
 
 def sha256(name: str, version: str) -> str:
     """The hash of the sdist of `name` `version`. Raises UserError when the index has no sdist, or no hash."""
-    release = canonicalize_name(name), canonicalize_version(version)
-    value = next(
-        (file.sha256 for file in _files(_project(name)) if _sdist_of(file.name) == release), None
+    sdists = _sdists(_files(_project(name)), name, version)
+    if sdists and sdists[0].sha256:
+        return sdists[0].sha256
+    why = "shows no sha256 of it" if sdists else "has no source distribution of it"
+    raise UserError(
+        f"{name}=={version}: the index {shown(package_index())} {why}; choose another version"
     )
-    if not value:
-        why = "shows no sha256 of it" if value == "" else "has no source distribution of it"
-        raise UserError(
-            f"{name}=={version}: the index {shown(package_index())} {why}; choose another version"
-        )
-    return value
 
 
 def _project(name: str) -> Page:
     index = package_index()
     try:
-        return read_page(f"{index}/{canonicalize_name(name)}/", ACCEPT)
+        return read_page(f"{index}/{canonicalize_name(name)}/", _ACCEPT)
     except KeyError:
         raise UserError(
             f"there is no project {name!r} in the index {shown(index)}; check its spelling"
@@ -116,16 +114,19 @@ class _Links(HTMLParser):
 
 
 def _sdist(files: list[Listed], name: str, version: str, sha256: str) -> Listed:
-    release = canonicalize_name(name), canonicalize_version(version)
-    same = [file for file in files if _sdist_of(file.name) == release]
-    if file := next(
-        (file for file in same if file.sha256 in (sha256, "")), None
-    ):  # "": an old index
-        return file
-    names = [f"{file.name} has the sha256 {file.sha256}" for file in same] or [
-        f"there is no sdist of {name}=={version}"
-    ]
-    raise UserError(f"{names[0]} in the index; correct the task set")
+    sdists = _sdists(files, name, version)
+    for file in sdists:
+        if file.sha256 in (sha256, ""):  # "": an old index
+            return file
+    problem = f"there is no sdist of {name}=={version}"
+    if sdists:
+        problem = f"{sdists[0].name} has the sha256 {sdists[0].sha256}"
+    raise UserError(f"{problem} in the index; correct the task set")
+
+
+def _sdists(files: Iterable[Listed], name: str, version: str) -> list[Listed]:
+    release = (canonicalize_name(name), canonicalize_version(version))
+    return [file for file in files if _sdist_of(file.name) == release]
 
 
 def _sdist_of(filename: str) -> tuple[str, str] | None:
