@@ -10,8 +10,10 @@ from typing import Any
 from lensbench.core.conditions import MAX_CONDITION, read_jsonc
 from lensbench.core.names import plain_name
 
-EVERYTHING, NOTHING = "all", "none"
-"""The conditions with all members, which is the baseline, and with none."""
+EVERYTHING = "all"
+"""The condition with all members, which is the baseline."""
+NO_MEMBER = "none"
+"""The condition with none of them."""
 
 
 def members_of(ablation: Mapping[str, Any]) -> list[str]:
@@ -19,20 +21,21 @@ def members_of(ablation: Mapping[str, Any]) -> list[str]:
     be read has none: the condition `all` has the same files, and is checked like any other."""
     if ablation.get("tools"):
         return [*map(str, ablation["tools"])]
-    members = list(_servers(ablation.get("mcp")))
-    members += _skills(ablation.get("skills"))
-    members += _files(ablation)
-    return members
+    servers = _servers(ablation.get("mcp"))
+    return [*servers, *_skills(ablation.get("skills")), *_files(ablation)]
 
 
 def parts_of(ablation: Mapping[str, Any]) -> dict[str, list[str]]:
     """What is left out at a time, by its name: a group of `groups`, or a single member."""
+    parts: dict[str, list[str]] = {}
+    single = dict.fromkeys(members_of(ablation))
     groups = ablation.get("groups")
-    parts = {}
-    for name, members in (groups if isinstance(groups, Mapping) else {}).items():
-        parts[str(name)] = [str(member) for member in members or ()]
-    grouped = {member for members in parts.values() for member in members}
-    return parts | {member: [member] for member in members_of(ablation) if member not in grouped}
+    if isinstance(groups, Mapping):
+        for name, members in groups.items():
+            parts[str(name)] = [*map(str, members or ())]
+            for member in parts[str(name)]:
+                single.pop(member, None)
+    return parts | {member: [member] for member in single}
 
 
 def condition_name(part: str) -> str:
@@ -43,14 +46,16 @@ def condition_name(part: str) -> str:
 def conditions_of(ablation: Mapping[str, Any]) -> dict[str, Any]:
     """The conditions of an ablation, as they would be written in a config."""
     everything = {key: ablation[key] for key in ("mcp", "skills", "files") if ablation.get(key)}
-    conditions: dict[str, Any] = {EVERYTHING: everything, NOTHING: {}}
-    has_tools = bool(ablation.get("tools"))
+    conditions: dict[str, Any] = {EVERYTHING: everything, NO_MEMBER: {}}
+    has_tools = ablation.get("tools")
     members = [*_servers(ablation.get("mcp"))] if has_tools else members_of(ablation)
     if members:
-        conditions[NOTHING] = {**everything, "without": members}
+        conditions[NO_MEMBER] = {**everything, "without": members}
     for part, members in parts_of(ablation).items():
-        left_out = {"tools": {"without": members}} if has_tools else {"without": members}
-        conditions[condition_name(part)] = {**everything, **left_out}
+        left_out: dict[str, Any] = {"without": members}
+        if has_tools:
+            left_out = {"tools": left_out}
+        conditions[condition_name(part)] = everything | left_out
     return conditions
 
 

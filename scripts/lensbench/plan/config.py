@@ -155,7 +155,7 @@ class Ladder(Strict):
     """A further condition: server and words, without the built-in search tools."""
 
 
-MOST_MEMBERS, MOST_TOOLS = 8, 6
+MOST_MEMBERS, MOST_ABLATED_TOOLS = 8, 6
 """Members of an ablation, and of one of tools: each is a run of every task."""
 
 
@@ -239,12 +239,10 @@ class Agent(Strict):
     @property
     def settings(self) -> AgentSettings:
         """All keys, as the frozen plan has them; those that older plans lack only if they are not the default."""
-        new = {
-            key
-            for key in ("profile", "report", "tee")
-            if getattr(self, key) == type(self).model_fields[key].default
-        }
-        settings: Any = self.model_dump(mode="json", exclude=new)
+        settings: Any = self.model_dump(mode="json")
+        for key in ("profile", "report", "tee"):
+            if getattr(self, key) == type(self).model_fields[key].default:
+                del settings[key]
         result: AgentSettings = settings
         return result
 
@@ -510,22 +508,17 @@ class Config(Strict):
         agent = value.get("agent") if isinstance(value.get("agent"), dict) else {}
         program = programs().get(str(agent.get("kind")))
         file = (program and program.words) or "AGENTS.md"
-        words = {"files": {file: ladder["words"]}} if ladder.get("words") else {}
-        words |= {"skills": ladder["skills"]} if ladder.get("skills") else {}
+        words: dict[str, Any] = {}
+        if ladder.get("words"):
+            words["files"] = {file: ladder["words"]}
+        if ladder.get("skills"):
+            words["skills"] = ladder["skills"]
         server = {"mcp": ladder.get("mcp")}
         tools = [tool for tool in agent.get("tools", Agent().tools) or () if tool not in SEARCH]
-        only = (
-            {"only": {**server, **words, "agent": {"tools": tools}}}
-            if _plain(ladder.get("only")) is True
-            else {}
-        )
-        rungs: dict[str, Any] = {
-            "without": {},
-            "server": server,
-            "words": words,
-            "both": {**server, **words},
-            **only,
-        }
+        both = server | words
+        rungs = {"without": {}, "server": server, "words": words, "both": both}
+        if _plain(ladder.get("only")) is True:
+            rungs["only"] = both | {"agent": {"tools": tools}}
         return {**value, "conditions": _with_written(rungs, value)}
 
     @model_validator(mode="before")

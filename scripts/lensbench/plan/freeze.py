@@ -25,6 +25,7 @@ from lensbench.core.frozen_plan import (
     PlannedCondition,
     PlannedJudge,
     PlannedTask,
+    SandboxSettings,
 )
 from lensbench.core.handed_over import read_handed_over
 from lensbench.core.records import sha256
@@ -50,44 +51,33 @@ def prompt_of(task: Task, agent: Agent | None = None) -> str:
     name = "change_suffix.md" if isinstance(task, ChangeTask) else "report_suffix.md"
     suffix = (TEMPLATES / name).read_text(encoding="utf-8")
     if agent and agent.profile == "stock":
-        suffix = re.sub(r"How to work: .*\n\n", "", suffix) if agent.report else ""
-    return f"{task.prompt}\n\n{suffix}" if suffix else task.prompt
+        suffix = re.sub(r"How to work: .*\n\n", "", suffix)
+        if not agent.report:
+            return task.prompt
+    return f"{task.prompt}\n\n{suffix}"
 
 
 def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Plan:
     """The plan: everything that a run depends on, as plain data. `accepted`: changes that the user accepted."""
-    change_tasks = changes_of(scenarios.tasks)
-    packages = {
-        task.repository.pypi.partition("==")[0]
-        for task in change_tasks
-        if isinstance(task.repository, Pypi)
-    }
-    repositories = {
-        source_name(task.repository): task.repository for task in scenarios.tasks if task.repository
-    }
-    # repositories on this machine still contain the files that are removed for the runs
-    hidden = [
-        getattr(file, "source", None) for task in change_tasks for file in task.tests.files.values()
-    ]
-    sources = (*repositories.values(), *hidden)
-    local = [path for source in sources for path in local_paths(source) if Path(path).exists()]
+    repositories: dict[str, Source] = {}
+    for task in scenarios.tasks:
+        if task.repository:
+            repositories[source_name(task.repository)] = task.repository
     agent = config.agent.model_dump(mode="json", exclude_defaults=True)
-    own_texts = {
-        name: texts(condition, config.agent.kind) for name, condition in config.conditions.items()
-    }
-    arms = {
-        name: _condition(condition, own_texts[name])
-        for name, condition in config.conditions.items()
-    }
-    texts_by_hash = {
-        sha256(text.encode()): text for files in own_texts.values() for text in files.values()
-    }
-    for condition in config.conditions.values():
+    conditions: dict[str, PlannedCondition] = {}
+    brought: list[str] = []
+    for name, condition in config.conditions.items():
+        files = texts(condition, config.agent.kind)
+        conditions[name] = _condition(condition, files)
+        brought += files.values()
         if condition.describe:
-            text = words_text(Path(condition.describe))
-            texts_by_hash[sha256(text.encode())] = text
-    settings = {"agent": agent, "conditions": arms, "baseline": config.baseline}
+            brought.append(words_text(Path(condition.describe)))
+    texts_by_hash = {sha256(text.encode()): text for text in brought}
+    settings = {"agent": agent, "conditions": conditions, "baseline": config.baseline}
     controls = {CLOSED_BOOK: _condition(Condition(), {})} if config.controls.closed_book else {}
+    judges = [*map(planned_judge, config.judges)]
+    if changes_of(scenarios.tasks):
+        judges.append({"name": TESTS})
     sections: Any = config.model_dump(mode="json", include={"budget", "prices", "judging", "gate"})
     order = [task.id for task in scenarios.tasks]
     confirming: list[str] = []
@@ -102,35 +92,15 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
         "seed": config.seed,
         "trials": config.trials,
         "baseline": config.baseline,
-        "conditions": arms | controls,
+        "conditions": conditions | controls,
         "agent": config.agent.settings,
         "agent_sha256": sha256(json.dumps(agent, sort_keys=True).encode()),
-        "model_mapping": ",".join(
-            f"{request}={answer}" for request, answer in config.agent.mapping.items()
-        ),
+        "model_mapping": ",".join(map("=".join, config.agent.mapping.items())),
         "max_rounds": config.discards.max_rounds,
-        "sandbox": {
-            "mode": config.sandbox,
-            "visible": list(config.sandbox_visible),
-            "network": config.sandbox_network,
-            "same_path": any(condition.setup for condition in config.conditions.values()),
-            "hosts": list(config.sandbox_hosts),
-            "limits": config.limits.model_dump(include={*DEFAULT_LIMITS}),
-            "hidden": [
-                config.cache,
-                *config.scenario_files,
-                *scenarios.files,
-                *condition_files(config),
-                *local,
-            ],
-            **({"packages": sorted(packages)} if packages else {}),
-        },
+        "sandbox": _sandbox(config, scenarios, repositories.values()),
         "budget": sections["budget"],
         "prices": sections["prices"],
-        "judges": [
-            *map(planned_judge, config.judges),
-            *([PlannedJudge(name=TESTS)] if change_tasks else []),
-        ],
+        "judges": judges,
         "judging": sections["judging"],
         "gate": sections["gate"],
         "order": order,
@@ -148,6 +118,35 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
     return {**plan, "texts": texts_by_hash} if texts_by_hash else plan
 
 
+def _sandbox(
+    config: Config, scenarios: ScenarioSet, repositories: Iterable[Source]
+) -> SandboxSettings:
+    packages: set[str] = set()
+    # repositories on this machine still contain the files that are removed for the runs
+    sources: list[object] = [*repositories]
+    for task in changes_of(scenarios.tasks):
+        if isinstance(task.repository, Pypi):
+            packages.add(task.repository.pypi.partition("==")[0])
+        sources += [getattr(file, "source", None) for file in task.tests.files.values()]
+    paths = [path for source in sources for path in local_paths(source)]
+    sandbox: SandboxSettings = {
+        "mode": config.sandbox,
+        "visible": list(config.sandbox_visible),
+        "network": config.sandbox_network,
+        "same_path": any(condition.setup for condition in config.conditions.values()),
+        "hosts": list(config.sandbox_hosts),
+        "limits": config.limits.model_dump(include={*DEFAULT_LIMITS}),
+        "hidden": [
+            config.cache,
+            *config.scenario_files,
+            *scenarios.files,
+            *condition_files(config),
+            *(path for path in paths if Path(path).exists()),
+        ],
+    }
+    return {**sandbox, "packages": sorted(packages)} if packages else sandbox
+
+
 def source_name(source: Source) -> str:
     """The name of a source; sources differ exactly when their names do. It survives a move of the whole folder."""
     match source:
@@ -159,9 +158,6 @@ def source_name(source: Source) -> str:
             return f"{source.git} at {source.revision}"
         case Folder():
             return source.path
-
-
-_SETTINGS = ("agent", "conditions", "baseline")
 
 
 def _condition(condition: Condition, files: Mapping[str, str]) -> PlannedCondition:
@@ -179,9 +175,7 @@ def _condition(condition: Condition, files: Mapping[str, str]) -> PlannedConditi
     if condition.filter:
         more["tools"] = condition.filter
     if files:
-        more["files"] = {}
-    for path, text in sorted(files.items()):
-        more["files"][path] = sha256(text.encode())
+        more["files"] = {path: sha256(text.encode()) for path, text in files.items()}
     if condition.describe:
         more["describe"] = sha256(words_text(Path(condition.describe)).encode())
     own = condition.agent.model_dump(mode="json", exclude_none=True)
@@ -226,7 +220,7 @@ def changes(old: Plan, new: Plan) -> list[str]:
     new = {**new, "conditions": compared(new)}
     sentences = [
         f"{name}: was {before!r}, is {now!r}"
-        for name, before, now in differences(old, new, _SETTINGS)
+        for name, before, now in differences(old, new, ("agent", "conditions", "baseline"))
     ]
     if old["judging"].get("private") and not new["judging"].get("private"):
         sentences.append("judging.private: was True, is False: models could read these answers")
@@ -247,15 +241,13 @@ def changes(old: Plan, new: Plan) -> list[str]:
 def gate_changes(old: Plan, new: Plan) -> tuple[list[str], list[str]]:
     """The differences between the gates of two plans after a verdict was shown: those that the user must accept, and
     those that are only reported, because the gate corrects for them."""
-    changes_of_gate = differences(old, new, ["gate"])
     sentences = {
-        name: f"{name}: was {a!r}, is {b!r}, changed after a verdict"
-        for name, a, b in changes_of_gate
+        name: f"{name}: was {before!r}, is {now!r}, changed after a verdict"
+        for name, before, now in differences(old, new, ["gate"])
     }
-    kinds = [
-        [sentences[name] for name in names if name in sentences] for names in (_MEANING, _PAID_FOR)
-    ]
-    return kinds[0], kinds[1]
+    to_accept = [sentences[name] for name in _MEANING if name in sentences]
+    reported = [sentences[name] for name in _PAID_FOR if name in sentences]
+    return to_accept, reported
 
 
 _MEANING = ("gate.effect", "gate.alpha", "gate.holdout")
@@ -274,7 +266,8 @@ def differences(
 ) -> Iterator[tuple[str, Any, Any]]:
     """The settings below `keys` that differ: path, old value, new value."""
     for key in keys:
-        before, now = old.get(key), new.get(key)
+        before = old.get(key)
+        now = new.get(key)
         if isinstance(before, dict) and isinstance(now, dict):
             yield from differences(before, now, sorted({*before, *now}), f"{prefix}{key}.")
         elif before != now:
@@ -299,11 +292,11 @@ def accept_or_refuse(
 def settings_text(config: Config) -> str:
     """The config as JSON, the argument of the plan stage: without defaults, and without what does not belong to the
     experiment (the use of the results, speed, machines, the settings of other targets)."""
-    other = {"archive", "fail_on", "only"}
-    settings = config.model_dump(mode="json", exclude_defaults=True, exclude=other)
-    limits = {
-        key: value for key, value in settings.pop("limits", {}).items() if key in DEFAULT_LIMITS
-    }
+    settings = config.model_dump(
+        mode="json", exclude_defaults=True, exclude={"archive", "fail_on", "only"}
+    )
+    limits = settings.pop("limits", {})
+    limits = {key: value for key, value in limits.items() if key in DEFAULT_LIMITS}
     if limits:
         settings["limits"] = limits
     settings["agent"] = {"kind": config.agent.kind, **settings.get("agent", {})}
@@ -314,9 +307,8 @@ def plan_mark(config: Config, accepted: list[str], folder: Path) -> Path:
     """The path of an empty file named after the settings and this code: where it is missing, Snakemake rewrites the
     plan. Its own record of parameters is lost with `.snakemake`, and tables of older code may lack values; runs are
     kept."""
-    digest = sha256(
-        "\n".join([settings_text(config), json.dumps(accepted), hash_tree(str(PACKAGE))]).encode()
-    )
+    parts = (settings_text(config), json.dumps(accepted), hash_tree(str(PACKAGE)))
+    digest = sha256("\n".join(parts).encode())
     return RunFolder(folder).frozen_settings / f"settings-{digest[:16]}"
 
 
@@ -324,9 +316,7 @@ def dealt_tasks(old: Plan, new: Plan) -> list[str]:
     """The tasks that were assigned to waves, if others were added after the first runs; else none."""
     before = old.get("dealt") or old["order"]
     dealt = [task for task in before if task in new["tasks"]]
-    if len(dealt) == len(new["order"]):
-        return []
-    return dealt
+    return [] if len(dealt) == len(new["order"]) else dealt
 
 
 def write_plan(
@@ -339,6 +329,7 @@ def write_plan(
     """Writes protocol.md, config.yaml, scenarios.md, prompts/, plan.json and the plan's mark into the run folder.
 
     `own`: the user's own files there, which are not changed; `dealt`: the tasks from before others were added."""
+    place = RunFolder(folder)
     scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
     plan = make_plan(config, scenarios, accepted)
     if dealt:
@@ -346,21 +337,19 @@ def write_plan(
     former = first_plan(folder)
     if former and "holdout" in plan and former["gate"].get("holdout") == config.gate.holdout:
         plan = {**plan, "holdout": kept_out(plan, former)}
-    write_atomic(RunFolder(folder).protocol, PROTOCOL.read_bytes())
-    settings = config.model_dump(mode="json", exclude_defaults=False)
+    write_atomic(place.protocol, PROTOCOL.read_bytes())
     if RunFolder.config not in own:
-        write_atomic(
-            RunFolder(folder).config, yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)
-        )
+        settings = config.model_dump(mode="json")
+        write_atomic(place.config, yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
     write_atomic(place_of_tasks(config, folder), _scenarios_page(config, scenarios))
-    shutil.rmtree(RunFolder(folder).prompts, ignore_errors=True)
+    shutil.rmtree(place.prompts, ignore_errors=True)
     for task in scenarios.tasks:
-        write_atomic(RunFolder(folder).prompts / f"{task.id}.md", prompt_of(task, config.agent))
+        write_atomic(place.prompts / f"{task.id}.md", prompt_of(task, config.agent))
     for change in changes_of(scenarios.tasks):
         write_task(folder, with_files(change, Path(config.cache)))
     keep_plan(folder, plan)
-    write_json(RunFolder(folder).plan, plan)
-    shutil.rmtree(RunFolder(folder).frozen_settings, ignore_errors=True)
+    write_json(place.plan, plan)
+    shutil.rmtree(place.frozen_settings, ignore_errors=True)
     write_atomic(plan_mark(config, accepted, folder), "")
 
 

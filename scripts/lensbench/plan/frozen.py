@@ -42,9 +42,8 @@ def keep_plan(folder: Path, plan: Plan) -> None:
     """Stores a plan beside the attempts, under the next number and its hash, unless it is the newest one there. Plans
     from before the first attempt are forgotten."""
     earlier = _stored_plans(folder)
-    content = f"{json.dumps(plan, indent=1, sort_keys=True, ensure_ascii=False)}\n".encode(
-        errors="replace"
-    )
+    text = json.dumps(plan, indent=1, sort_keys=True, ensure_ascii=False)
+    content = f"{text}\n".encode(errors="replace")
     name = f"{sha256(content)[:_DIGITS]}.json"
     if not any(all_entries(folder)):
         for _, path in earlier:
@@ -59,14 +58,11 @@ def accepted_plans(folder: Path) -> list[Plan]:
     """The newest plan in the store, last; before it those that came from another machine, with the same number as
     another plan. Raises UserError for a damaged one."""
     plans = _stored_plans(folder)
-    if not plans:
-        return [read_plan(folder)] if RunFolder(folder).plan.exists() else []
+    if not plans and RunFolder(folder).plan.exists():
+        return [read_plan(folder)]
     numbers = [number for number, _ in plans]
-    return [
-        _read_stored(path)
-        for number, path in plans
-        if numbers.count(number) > 1 or path == plans[-1][1]
-    ]
+    accepted = [plan for plan in plans if numbers.count(plan[0]) > 1 or plan in plans[-1:]]
+    return [_read_stored(path) for _, path in accepted]
 
 
 def first_plan(folder: Path) -> Plan | None:
@@ -85,10 +81,9 @@ def _read_stored(path: Path) -> Plan:
 
 def _stored_plans(folder: Path) -> list[tuple[int, Path]]:
     """The plans in the store with their numbers, oldest first."""
-    paths = (
-        (path.name.split("-"), path) for path in RunFolder(folder).attempts.glob("plan-*-*.json")
-    )
-    return sorted((int(parts[1]), path) for parts, path in paths if parts[1].isdecimal())
+    paths = RunFolder(folder).attempts.glob("plan-*-*.json")
+    numbered = ((path.name.split("-")[1], path) for path in paths)
+    return sorted((int(number), path) for number, path in numbered if number.isdecimal())
 
 
 def frozen_tasks(folder: Path) -> Path:

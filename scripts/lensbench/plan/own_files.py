@@ -22,10 +22,10 @@ from lensbench.core.system.yaml_places import KeyPath
 from lensbench.plan.ablation import members_of
 from lensbench.plan.config import Condition, Config
 
-_OF_USERS = {RunFolder.human, RunFolder.imported}
-WRITTEN = (
-    frozenset(name.partition("/")[0] for name in PLACES if not name.startswith(".")) - _OF_USERS
-)
+WRITTEN = {name.partition("/")[0] for name in PLACES if not name.startswith(".")} - {
+    RunFolder.human,
+    RunFolder.imported,
+}
 """Names that stages write in a run folder, besides those that start with a dot."""
 
 
@@ -38,12 +38,10 @@ def place_of_tasks(config: Config, folder: Path) -> Path:
     """The path for the frozen tasks: next to scenarios.md when that is the user's own file."""
     is_named = any(RunFolder.tasks in _names(folder, path) for path in config.scenario_files)
     place = RunFolder(folder)
+    if is_named or place.tasks_beside.exists():
+        return place.tasks_beside
     is_strange = place.tasks.exists() and not place.plan.exists()
-    if (
-        is_named
-        or place.tasks_beside.exists()
-        or (is_strange and RunFolder.tasks not in read_checksums(folder))
-    ):
+    if is_strange and RunFolder.tasks not in read_checksums(folder):
         return place.tasks_beside
     return place.tasks
 
@@ -51,27 +49,24 @@ def place_of_tasks(config: Config, folder: Path) -> Path:
 def own_files(config: Config, config_files: Iterable[str]) -> set[str]:
     """The names of the user's own files in the run folder whose names stages would write, too."""
     folder = run_folder(config)
-    own = (
-        {RunFolder.config}
-        if any(RunFolder.config in _names(folder, path) for path in config_files)
-        else set()
-    )
-    return own | (
-        {RunFolder.tasks}
-        if place_of_tasks(config, folder).name == RunFolder.tasks_beside
-        else set()
-    )
+    own: set[str] = set()
+    if any(RunFolder.config in _names(folder, path) for path in config_files):
+        own.add(RunFolder.config)
+    if place_of_tasks(config, folder).name == RunFolder.tasks_beside:
+        own.add(RunFolder.tasks)
+    return own
 
 
 def misplaced(config: Config, config_files: Iterable[str] = ()) -> Iterator[tuple[KeyPath, str]]:
     """Paths of the config that a stage would overwrite, as they have such a name in the run folder."""
     for key, path in _texts(config.model_dump(mode="json")):
-        if problem := in_the_way(
-            config, path, {RunFolder.tasks} if key[0] == "scenarios" else set()
-        ):
+        may_be = [RunFolder.tasks] if key[0] == "scenarios" else []
+        problem = in_the_way(config, path, may_be)
+        if problem:
             yield key, f"{'.'.join(map(str, key))}: {problem}"
     for path in config_files:
-        if problem := in_the_way(config, path, {RunFolder.config}):
+        problem = in_the_way(config, path, [RunFolder.config])
+        if problem:
             yield (), problem
 
 
@@ -96,7 +91,8 @@ def _texts(value: Any, key: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
 
 
 def local_paths(source: object) -> list[str]:
-    return [path for key in ("path", "git") if (path := getattr(source, key, ""))]
+    paths = (getattr(source, key, "") for key in ("path", "git"))
+    return [path for path in paths if path]
 
 
 def _names(folder: Path, path: str) -> set[str]:
@@ -104,30 +100,27 @@ def _names(folder: Path, path: str) -> set[str]:
     if not path or "://" in path:
         return set()
     full = os.path.expanduser(path)
-    ways = (
-        (os.path.abspath(folder), os.path.abspath(full)),
-        (os.path.realpath(folder), os.path.realpath(full)),
-    )
-    return {os.path.relpath(target, top) for top, target in ways if target.startswith(f"{top}/")}
+    names: set[str] = set()
+    for resolved in (os.path.abspath, os.path.realpath):
+        top = resolved(folder)
+        target = resolved(full)
+        if target.startswith(f"{top}/"):
+            names.add(os.path.relpath(target, top))
+    return names
 
 
-MOST_BYTES = 1_000_000
+_MOST_BYTES = 1_000_000
 """Of all files of a condition: they are kept in the plan."""
 
 
 def sources(condition: Condition, kind: str) -> dict[str, Path]:
     """The user's file for each path in the workspace. Skills are where the kind of agent looks for them."""
     folder = Path(condition.skills)
-    place = ""
-    if kind in programs():
-        place = programs()[kind].skills
-    files = []
-    if condition.skills and place:
-        files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    place = programs()[kind].skills if kind in programs() else ""
     brought: dict[str, Path] = {}
-    for path in files:
+    for path in sorted(folder.rglob("*")) if condition.skills and place else ():
         inside = path.relative_to(folder)
-        if inside.parts[0] not in condition.without:
+        if path.is_file() and inside.parts[0] not in condition.without:
             brought[f"{place}/{inside.as_posix()}"] = path
     for named, text_file in condition.files.items():
         if named not in condition.without:
@@ -148,14 +141,12 @@ def texts(condition: Condition, kind: str) -> dict[str, str]:
 def condition_files(config: Config) -> list[str]:
     """The user's files that conditions name: MCP files, and what is brought into the workspace."""
     conditions = config.conditions.values()
-    files = (
-        path for condition in conditions for path in sources(condition, config.agent.kind).values()
-    )
-    return [
-        *(condition.mcp for condition in conditions if condition.mcp),
-        *(condition.describe for condition in conditions if condition.describe),
-        *dict.fromkeys(map(str, files)),
-    ]
+    named = [condition.mcp for condition in conditions if condition.mcp]
+    named += [condition.describe for condition in conditions if condition.describe]
+    files: dict[str, None] = {}
+    for condition in conditions:
+        files |= dict.fromkeys(map(str, sources(condition, config.agent.kind).values()))
+    return [*named, *files]
 
 
 def problems(condition: Condition, kind: str) -> Iterator[tuple[KeyPath, str]]:
@@ -182,8 +173,8 @@ def problems(condition: Condition, kind: str) -> Iterator[tuple[KeyPath, str]]:
             yield key, f"{file} cannot be read: {error.strerror}"
         except UnicodeDecodeError:
             yield key, f"{file} is not a text in UTF-8"
-    if total > MOST_BYTES:
-        yield (), f"brings files of {total:,} bytes; {MOST_BYTES:,} are possible"
+    if total > _MOST_BYTES:
+        yield (), f"brings files of {total:,} bytes; {_MOST_BYTES:,} are possible"
 
 
 _SERVER = re.compile(r"(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -201,8 +192,12 @@ def mcp_problem(path: Path) -> str:
     except FileNotFoundError:
         return "is not there; write the path of an MCP file, or omit the key for a condition without servers"
     except ValueError as error:
-        lines = enumerate(path.read_bytes().decode(errors="replace").split("\n"), 1)
-        return f"is not JSON: {next((f'line {n} {why}' for n, line in lines if (why := pasted(line, False))), error)}"
+        lines = path.read_bytes().decode(errors="replace").split("\n")
+        for number, line in enumerate(lines, 1):
+            why = pasted(line, False)
+            if why:
+                return f"is not JSON: line {number} {why}"
+        return f"is not JSON: {error}"
     except (OSError, RecursionError):
         content = None
     entries = content.get("mcpServers") if isinstance(content, dict) else None
@@ -216,16 +211,18 @@ def mcp_problem(path: Path) -> str:
             return (
                 f"names a server {name!r}; use letters, digits, '-' and single '_' only, at most 64"
             )
-        if unknown := sorted(set(entry) - _ENTRY_KEYS) if isinstance(entry, dict) else []:
+        unknown = sorted(set(entry) - _ENTRY_KEYS) if isinstance(entry, dict) else []
+        if unknown:
             keys = ", ".join(sorted(_ENTRY_KEYS))
             return f"gives server {name!r} the key {unknown[0]!r}, which agents ignore; known are {keys}"
-        if isinstance(problem := read_entry(entry), str):
+        read = read_entry(entry)
+        problem = read if isinstance(read, str) else _login_problem(entry)
+        for why in filter(None, map(pasted, texts_in(entry))):
+            problem = problem or f"it {why}"
+        if problem:
             return f"has a wrong server {name!r}: {problem}"
-        if problem := _login_problem(entry):
-            return f"has a wrong server {name!r}: {problem}"
-        if why := next(filter(None, map(pasted, texts_in(entry))), ""):
-            return f"has a wrong server {name!r}: it {why}"
-    if match := EDITORS.search(json.dumps(entries)):
+    match = EDITORS.search(json.dumps(entries))
+    if match:
         return f"has {match[0]}, which only an editor fills; write ${{{match[1] or 'workspace'}}}"
     return ""
 
@@ -239,10 +236,8 @@ def _login_problem(entry: dict[str, Any]) -> str:
     if used - {"env", "headers"}:
         return "${token} may be in env and headers only, where other users cannot see it"
     command = entry.get(_LOGIN)
-    if command is None and not used:
-        return ""
     if command is None:
-        return f"has ${{token}} without {_LOGIN}, which prints it"
+        return f"has ${{token}} without {_LOGIN}, which prints it" if used else ""
     is_words = isinstance(command, list) and all(isinstance(word, str) for word in command)
     if not is_words or not "".join(command[:1]):
         return f"{_LOGIN} must be a list of texts, the program and its arguments"

@@ -21,8 +21,8 @@ from lensbench.core.system.yaml_places import Document, DocumentError, KeyPath, 
 from lensbench.plan import own_files
 from lensbench.plan.ablation import condition_name, parts_of
 from lensbench.plan.config import (
+    MOST_ABLATED_TOOLS,
     MOST_MEMBERS,
-    MOST_TOOLS,
     Ablation,
     Agent,
     Condition,
@@ -51,11 +51,11 @@ def load_config(settings: Mapping[str, Any], files: Iterable[str] = ()) -> Confi
         config = Config.model_validate(value)
     except ValidationError as error:
         raise UserError("\n".join(explain(error, Config, value, place))) from None
-    home = "; write the whole path: ~ is not replaced here"
-    problems = [
-        f"{place(path)}: {text}{home if ' ~/' in text else ''}"
-        for path, text in problems_of(config, files)
-    ]
+    problems: list[str] = []
+    for path, text in problems_of(config, files):
+        if " ~/" in text:
+            text = f"{text}; write the whole path: ~ is not replaced here"
+        problems.append(f"{place(path)}: {text}")
     if problems:
         raise UserError("\n".join(problems))
     return config
@@ -86,34 +86,37 @@ def read_file(name: str) -> tuple[str, Document]:
         if not isinstance(document.value, dict):
             raise DocumentError("must be a mapping of keys to values, such as `run_id: demo`")
         for path, line in document.lines.items():
-            if isinstance(value := document.at(path), str) and (why := pasted(value)):
+            value = document.at(path)
+            why = pasted(value) if isinstance(value, str) else ""
+            if why:
                 raise DocumentError(why, line)
         return place, document
     except DocumentError as error:
         raise UserError(f"{place}:{error.line}: {error}") from None
     except OSError as error:
-        hint = (
-            "; `lensbench init` writes one, or name it: --configfile"
-            if isinstance(error, FileNotFoundError)
-            else ""
-        )
+        hint = ""
+        if isinstance(error, FileNotFoundError):
+            hint = "; `lensbench init` writes one, or name it: --configfile"
         raise UserError(f"{place}: cannot be read: {error.strerror}{hint}") from None
 
 
 def _place(path: KeyPath, value: Any, documents: list[tuple[str, Document]]) -> str:
     """The place of a key in the config: the last file that has it (with this value), or the command line; of a missing
     key, that of the key around it."""
-    at: KeyPath = ()
+    known: KeyPath = ()
     for part in path:
         if not has(value, part):
             break
-        value, at = value[part], (*at, part)
-    for name, document in reversed(documents if at else ()):
-        if at in document.lines and (
-            isinstance(value, (dict, list)) or str(document.at(at)) == str(value)
-        ):
-            return f"{name}:{document.lines[at]}"
-    return "--config" if at or not documents else documents[-1][0]
+        value = value[part]
+        known = (*known, part)
+    if not known and documents:
+        return documents[-1][0]
+    for name, document in reversed(documents):
+        if known in document.lines:
+            is_section = isinstance(value, (dict, list))
+            if is_section or str(document.at(known)) == str(value):
+                return f"{name}:{document.lines[known]}"
+    return "--config"
 
 
 _OF_A_KIND = (
@@ -136,16 +139,21 @@ _CHOOSING = ("claude-code", "gemini", "opencode")
 def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tuple[KeyPath, str]]:
     """The problems, each with its key in the config. `config_files`: the files that the config was read from."""
     yield from misplaced(config, config_files)
-    names = ", ".join(config.conditions)
-    if problem := source_problem(config.repository):
+    agent = config.agent
+    conditions = config.conditions
+    gate = config.gate
+    ladder = config.ladder
+    names = ", ".join(conditions)
+    problem = source_problem(config.repository)
+    if problem:
         yield ("repository",), f"repository: {problem}"
-    if config.conditions and config.baseline not in config.conditions:
-        hint = did_you_mean(config.baseline, config.conditions)
+    if conditions and config.baseline not in conditions:
+        hint = did_you_mean(config.baseline, conditions)
         yield (
             ("baseline",),
             f"baseline is {config.baseline!r}, which is not one of the conditions ({names}){hint}",
         )
-    if len(config.conditions) < 2:
+    if len(conditions) < 2:
         having = "is empty"
         if names:
             having = f"has only {names}"
@@ -153,32 +161,10 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
     yield from _twins(config)
     if config.ablate and _has_its_files(config.ablate):
         yield from _ablation_problems(config.ablate)
-    if CLOSED_BOOK in config.conditions:
+    if CLOSED_BOOK in conditions:
         text = f"conditions has {CLOSED_BOOK!r}, the name of a control; write controls: {{closed_book: true}} instead"
         yield ("conditions", CLOSED_BOOK), text
-    for name, condition in config.conditions.items():
-        if condition.mcp is not None:
-            problem = mcp_problem(Path(condition.mcp))
-            if problem:
-                yield (
-                    ("conditions", name, "mcp"),
-                    f"conditions.{name}.mcp: {condition.mcp} {problem}",
-                )
-            for server in condition.errors.keys() - (
-                set() if problem else set(servers_of(condition))
-            ):
-                yield (
-                    ("conditions", name, "errors", server),
-                    f"conditions.{name}.errors: {condition.mcp} has no {server!r}",
-                )
-        yield from _unknown_members(name, condition)
-        if condition.describe and (problem := _words_problem(config, condition)):
-            yield ("conditions", name, "describe"), f"conditions.{name}.describe: {problem}"
-        if condition.filter and (problem := _filter_problem(config, name)):
-            yield ("conditions", name, "tools"), f"conditions.{name}.tools {problem}"
-        for key, problem in own_files.problems(condition, config.agent.kind):
-            place = ".".join(map(str, ("conditions", name, *key)))
-            yield ("conditions", name, *key), f"{place} {problem}"
+    yield from _condition_problems(config)
     for index, scenario_file in enumerate(config.scenario_files):
         if not Path(scenario_file).is_file():
             yield (
@@ -192,30 +178,31 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
                 (),
                 f"{path} has a brace in its name, which Snakemake takes for a wildcard; rename the file",
             )
-    keys = [key for key in _OF_A_KIND if key in config.agent.model_fields_set]
-    if keys and "kind" not in config.agent.model_fields_set:
+    keys = [key for key in _OF_A_KIND if key in agent.model_fields_set]
+    if keys and "kind" not in agent.model_fields_set:
         text = f"agent.{keys[0]} is given, but agent.kind is missing; write the agent's kind, such as claude-code"
         yield ("agent", keys[0]), text
-    yield from agent_problems(config.agent, "agent", ("agent",), known_kinds())
+    yield from agent_problems(agent, "agent", ("agent",), known_kinds())
     for index, path in enumerate(config.sandbox_visible):
-        if not (file := Path(path).expanduser()).exists():
+        file = Path(path).expanduser()
+        if not file.exists():
             yield (
                 ("sandbox_visible", index),
                 f"sandbox_visible: there is no {file}; write an existing folder or file",
             )
-    if config.imported and config.agent.kind != "none":
+    if config.imported and agent.kind != "none":
         text = (
-            f"imported is true, but agent.kind is {config.agent.kind!r};"
+            f"imported is true, but agent.kind is {agent.kind!r};"
             " imported runs cannot be repeated: write none"
         )
         yield ("imported",), text
-    if config.ladder and not (config.ladder.words or config.ladder.skills):
+    if ladder and not (ladder.words or ladder.skills):
         yield (
             ("ladder",),
             "ladder.words is missing; write the file with the words that come with the server",
         )
-    if config.ladder and config.ladder.only and config.agent.kind not in _CHOOSING:
-        text = f"ladder.only is not possible for agent.kind {config.agent.kind!r}, whose tools cannot be chosen"
+    if ladder and ladder.only and agent.kind not in _CHOOSING:
+        text = f"ladder.only is not possible for agent.kind {agent.kind!r}, whose tools cannot be chosen"
         yield ("ladder", "only"), text
     if config.warnings and not config.imported:
         yield (
@@ -225,20 +212,39 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
     yield from _comparison_problems(config)
     yield from _judge_problems(config)
     yield from _limit_problems(config)
-    if config.gate.holdout is not None:
-        described = any(condition.describe for condition in config.conditions.values())
-        if not described or config.conditions[config.baseline].describe:
+    if gate.holdout is not None:
+        described = any(condition.describe for condition in conditions.values())
+        if not described or conditions[config.baseline].describe:
             text = "gate.holdout confirms a choice of words; write describe in treatments, not in the baseline"
             yield ("gate", "holdout"), text
-        if config.gate.looks > 1:
+        if gate.looks > 1:
             yield ("gate", "holdout"), "gate.holdout needs all tasks; remove gate.looks"
-    if (
-        config.gate.looks > 1
-        and config.gate.over == "trials"
-        and config.gate.looks != config.trials
-    ):
-        text = f"gate.looks is {config.gate.looks} over {config.trials} trials; with over: trials, each trial is a look"
+    is_over_trials = gate.looks > 1 and gate.over == "trials"
+    if is_over_trials and gate.looks != config.trials:
+        text = f"gate.looks is {gate.looks} over {config.trials} trials; with over: trials, each trial is a look"
         yield ("gate", "looks"), text
+
+
+def _condition_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
+    for name, condition in config.conditions.items():
+        place = f"conditions.{name}"
+        if condition.mcp is not None:
+            problem = mcp_problem(Path(condition.mcp))
+            if problem:
+                yield ("conditions", name, "mcp"), f"{place}.mcp: {condition.mcp} {problem}"
+            for server in condition.errors.keys() - servers_of(condition):
+                text = f"{place}.errors: {condition.mcp} has no {server!r}"
+                yield ("conditions", name, "errors", server), text
+        yield from _unknown_members(name, condition)
+        problem = _words_problem(config, condition)
+        if problem:
+            yield ("conditions", name, "describe"), f"{place}.describe: {problem}"
+        problem = _filter_problem(config, condition)
+        if problem:
+            yield ("conditions", name, "tools"), f"{place}.tools {problem}"
+        for key, problem in own_files.problems(condition, config.agent.kind):
+            path = ("conditions", name, *key)
+            yield path, f"{'.'.join(map(str, path))} {problem}"
 
 
 def _twins(config: Config) -> Iterable[tuple[KeyPath, str]]:
@@ -266,7 +272,9 @@ def _unknown_members(name: str, condition: Condition) -> Iterable[tuple[KeyPath,
 
 
 def _words_problem(config: Config, condition: Condition) -> str:
-    """Why a condition cannot have other words for its servers; "" when it can."""
+    """Why a condition cannot have its other words for servers; "" when it can, and without any."""
+    if not condition.describe:
+        return ""
     if config.agent.tee is False:
         return "the tee puts the words in; remove agent.tee: false"
     if condition.mcp and mcp_problem(Path(condition.mcp)):
@@ -274,15 +282,18 @@ def _words_problem(config: Config, condition: Condition) -> str:
     return words_problem(Path(condition.describe), condition.mcp)
 
 
-def _filter_problem(config: Config, name: str) -> str:
-    """Why a condition cannot have a part of its servers' tools, as the end of a sentence; "" when it can."""
+def _filter_problem(config: Config, condition: Condition) -> str:
+    """Why a condition cannot have a part of its servers' tools, as the end of a sentence; "" when it can, or has
+    all of them."""
+    if not condition.filter:
+        return ""
     kind = config.agent.kind
     if not can_filter(kind):
         able = ", ".join(other for other in known_kinds() if can_filter(other))
         return (
             f"is not possible for agent.kind {kind!r}, which has no filter; kinds with one: {able}"
         )
-    if not config.conditions[name].mcp:
+    if not condition.mcp:
         return "is a part of no server; write mcp: <file> beside it, or remove it"
     if not config.preflight.servers:
         return "needs the servers' tool lists; remove preflight.servers: false"
@@ -293,9 +304,7 @@ def _has_its_files(named: Ablation | Condition) -> bool:
     """Whether the members can be read; what is missing is said once, and not of each member."""
     if named.mcp is not None and mcp_problem(Path(named.mcp)):
         return False
-    if not named.skills:
-        return True
-    return Path(named.skills).is_dir()
+    return not named.skills or Path(named.skills).is_dir()
 
 
 def _ablation_problems(ablation: Ablation) -> Iterable[tuple[KeyPath, str]]:
@@ -303,9 +312,9 @@ def _ablation_problems(ablation: Ablation) -> Iterable[tuple[KeyPath, str]]:
     parts = parts_of(ablation.model_dump())
     if len(parts) < 2:
         what = "name two servers, skills, files or tools, or write two conditions"
-        text = f"has {', '.join(parts) or 'no member'}; {what}"
-        yield ("ablate",), f"ablate {text}"
-    most, noun = (MOST_TOOLS, "tools") if ablation.tools else (MOST_MEMBERS, "members")
+        yield ("ablate",), f"ablate has {', '.join(parts) or 'no member'}; {what}"
+    most = MOST_ABLATED_TOOLS if ablation.tools else MOST_MEMBERS
+    noun = "tools" if ablation.tools else "members"
     if len(parts) > most:
         text = (
             f"ablate has {len(parts)} {noun}, which makes {len(parts) + 2} runs of every task; {most} are possible:"
@@ -339,7 +348,8 @@ def agent_problems(
 def _comparison_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
     pairs: set[frozenset[str]] = set()
     for index, text in enumerate(config.gate.comparisons):
-        sides, place = text.split(" against "), ("gate", "comparisons", index)
+        sides = text.split(" against ")
+        place = ("gate", "comparisons", index)
         for name in sides:
             if name == config.baseline:
                 yield (
@@ -365,26 +375,27 @@ def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
     if not names:
         yield ("judges",), "judges is empty; write [mechanical]"
     for index, (judge, name) in enumerate(zip(config.judges, names, strict=True)):
+        place = ("judges", index)
         if name == GIVEN and not config.imported:
             text = "judges has 'given', which only `lensbench verdict` writes; write mechanical"
-            yield ("judges", index), text
+            yield place, text
         if name in names[:index]:
-            yield ("judges", index), f"judges has {name!r} twice; give one of them another name"
+            yield place, f"judges has {name!r} twice; give one of them another name"
         if not isinstance(judge, ModelJudge):
             continue
         if config.judging.private:
             text = f"judges has the model {name!r}, which would see answers, but judging.private is true"
-            yield ("judges", index), f"{text}; remove one of them (docs/sent.md)"
+            yield place, f"{text}; remove one of them (docs/sent.md)"
         if name in (MECHANICAL, HUMAN, TESTS, GIVEN) or name.startswith(f"{HUMAN}-"):
             yield (
-                ("judges", index, "name"),
+                (*place, "name"),
                 f"a model judge cannot be named {name!r}; give it another name",
             )
         kinds = [kind for kind in known_kinds() if kind not in ("none", "offline")]
-        yield from agent_problems(judge.agent, "judges: agent", ("judges", index, "agent"), kinds)
+        yield from agent_problems(judge.agent, "judges: agent", (*place, "agent"), kinds)
         if judge.prompt and not Path(judge.prompt).is_file():
             yield (
-                ("judges", index, "prompt"),
+                (*place, "prompt"),
                 f"judges: there is no file {judge.prompt}; write the path of a template",
             )
 
@@ -393,10 +404,10 @@ def _limit_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
     """A limit on an unused name is a typo, which must not silently disable the limit."""
     judges = [judge.agent for judge in config.judges if isinstance(judge, ModelJudge)]
     services = sorted({service_of(agent.settings) for agent in (config.agent, *judges)})
-    servers = sorted(
-        {server for condition in config.conditions.values() for server in servers_of(condition)}
-    )
-    for key, names in (("requests_per_minute", services), ("clients", servers)):
+    servers: set[str] = set()
+    for condition in config.conditions.values():
+        servers.update(servers_of(condition))
+    for key, names in (("requests_per_minute", services), ("clients", sorted(servers))):
         for name in getattr(config.limits, key):
             if name not in names:
                 text = f"limits.{key} has {name!r}, which is not used; write one of {', '.join(names) or '(none)'}"

@@ -38,14 +38,10 @@ from lensbench.repositories.sources import folder, git
 
 
 def _kind_of_task(value: Any) -> str:
-    kind = (
-        value.get("kind")
-        if isinstance(value, dict)
-        else "change"
-        if isinstance(value, ChangeTask)
-        else None
-    )
-    return "task change" if kind == "change" else "task question"
+    is_change = isinstance(value, ChangeTask)
+    if isinstance(value, dict):
+        is_change = value.get("kind") == "change"
+    return "task change" if is_change else "task question"
 
 
 AnyTask = Annotated[
@@ -72,20 +68,12 @@ def source_problem(source: Source | None) -> str:
             place = folder.location(path)
             if not os.path.isdir(place):
                 return f"there is no folder {place}; correct the path, {_FROM_HERE}"
-            is_empty = not set(os.listdir(place)) - {".git"}
-            return (
-                f"the folder {place} is empty; put code there, or correct the path, {_FROM_HERE}"
-                if is_empty
-                else ""
-            )
+            if not set(os.listdir(place)) - {".git"}:
+                return f"the folder {place} is empty; put code there, or correct the path, {_FROM_HERE}"
         case Git(git=address):
             place = git.location(address)
-            local_and_missing = place.startswith("/") and not os.path.isdir(place)
-            return (
-                f"there is no git repository at {place}; correct the path, {_FROM_HERE}"
-                if local_and_missing
-                else ""
-            )
+            if place.startswith("/") and not os.path.isdir(place):
+                return f"there is no git repository at {place}; correct the path, {_FROM_HERE}"
     return ""
 
 
@@ -109,12 +97,15 @@ _LONGEST = 128 * 1024 - 4096
 def _prompt_problem(prompt: str, kind: str) -> str:
     """Why an agent of this kind would not get the prompt as it is; "" when it does."""
     program = programs().get(kind)
-    if program and prompt.lstrip()[:1] in tuple(program.commands):
-        first = prompt.lstrip()[0]
+    if program is None:
+        return ""
+    first = prompt.lstrip()[:1]
+    if first in tuple(program.commands):
         return (
             f"its prompt begins with {first!r}, which {kind} takes for a command; begin with a word"
         )
-    if program and (size := len(prompt.encode())) > _LONGEST:
+    size = len(prompt.encode())
+    if size > _LONGEST:
         return f"its prompt has {size} bytes, and {kind} takes at most {_LONGEST}; put the long part into a file"
     return ""
 
@@ -137,15 +128,13 @@ def read_scenarios(
             problems.append(str(error))
     for task, place in entries:
         count = len(task.criteria)
-        is_change = isinstance(task, ChangeTask)  # its tests decide; facts are extra
-        fewest = 1 if is_change else MIN_CRITERIA
+        # the tests of a change task decide; facts are extra
+        fewest = 1 if isinstance(task, ChangeTask) else MIN_CRITERIA
         if not fewest <= count <= MAX_CRITERIA:
             criteria = "1 criterion" if count == 1 else f"{count} criteria"
-            advice = (
-                "Add another verifiable fact."
-                if count < MIN_CRITERIA
-                else "Split the task or drop facts."
-            )
+            advice = "Split the task or drop facts."
+            if count < MIN_CRITERIA:
+                advice = "Add another verifiable fact."
             text = f"task {task.id!r} has {criteria}; the protocol wants {MIN_CRITERIA} to {MAX_CRITERIA}."
             if imported and count:
                 warnings.append(f"{place}: {text}")
@@ -155,23 +144,22 @@ def read_scenarios(
             problems.append(
                 f"{place}: task {task.id!r} names no repository; add one, or set it in the config"
             )
-        if not imported and (problem := source_problem(task.repository)):
-            problems.append(f"{place}: task {task.id!r}: {problem}")
-        if problem := _prompt_problem(task.prompt, kind):
+        of_source = "" if imported else source_problem(task.repository)
+        for problem in filter(None, (of_source, _prompt_problem(task.prompt, kind))):
             problems.append(f"{place}: task {task.id!r}: {problem}")
     places: dict[str, str] = {}
+    tasks: list[Task] = []
     for task, place in entries:
         if task.id in places:
             problems.append(
                 f"{place}: task {task.id!r} already exists ({places[task.id]}); rename one of them"
             )
         places.setdefault(task.id, place)
+        if task.repository is None:
+            task = task.model_copy(update={"repository": default})
+        tasks.append(task)
     if problems:
         raise UserError("\n".join(problems))
-    tasks = (
-        task if task.repository else task.model_copy(update={"repository": default})
-        for task, _ in entries
-    )
     return ScenarioSet(tuple(tasks), tuple(warnings), tuple(named))
 
 
@@ -189,21 +177,21 @@ def _read_file(name: str, source: bytes, named: list[str]) -> list[tuple[Task, s
         if name.endswith((".md", ".markdown")):
             entries = task_markdown.parse(decoded(source))
             value: Any = {"tasks": [entry.value for entry in entries]}
-            document = Document(
-                value, {("tasks", index): entry.line for index, entry in enumerate(entries)}
-            )
+            document = Document(value, {})
+            for index, entry in enumerate(entries):
+                document.lines["tasks", index] = entry.line
         else:
             document = parse_document(source)
             value = document.value
             if not isinstance(value, dict) or "conditions" in value:
                 raise DocumentError("must be a task set, a mapping with the key 'tasks'")
             _put_named_repositories(value, document.lines)
-            if isinstance(tasks := value.get("tasks"), list):
+            tasks = value.get("tasks")
+            if isinstance(tasks, list):
                 value["tasks"] = [inline_files(task, Path(name).parent, named) for task in tasks]
     except UnicodeDecodeError as error:
-        raise UserError(
-            f"{name}:{source[: error.start].count(10) + 1}: is not UTF-8 text"
-        ) from None
+        line = source[: error.start].count(10) + 1
+        raise UserError(f"{name}:{line}: is not UTF-8 text") from None
     except DocumentError as error:
         raise UserError(f"{name}:{error.line}: {error}") from None
 
@@ -222,14 +210,18 @@ def _read_file(name: str, source: bytes, named: list[str]) -> list[tuple[Task, s
 
 
 def _put_named_repositories(value: dict[str, Any], lines: dict[KeyPath, int]) -> None:
-    sources, tasks = value.get("repositories"), value.get("tasks")
+    tasks = value.get("tasks")
     if not isinstance(tasks, list):
         return
+    sources = value.get("repositories")
+    if not isinstance(sources, dict):
+        sources = {}
     for holder, key, path in _naming_a_repository(tasks):
-        if isinstance(name := holder.get(key), str):
-            if not isinstance(sources, dict) or name not in sources:
-                names = ", ".join(sources) if isinstance(sources, dict) and sources else "none"
-                hint = did_you_mean(name, sources) if isinstance(sources, dict) else ""
+        name = holder.get(key)
+        if isinstance(name, str):
+            if name not in sources:
+                names = ", ".join(sources) or "none"
+                hint = did_you_mean(name, sources)
                 raise DocumentError(
                     f"repository {name!r} is not under 'repositories' ({names} there){hint}",
                     lines[path],

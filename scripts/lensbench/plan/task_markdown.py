@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from lensbench.core.system.yaml_places import DocumentError
-from lensbench.core.tasks import Category, Criterion, Task
+from lensbench.core.tasks import Category, Task
 
 _TASK = re.compile(
     r"\s{0,3}####\s+[*`]*(?P<id>[^*`\s:]+)[*`]*(?:\s*:\s.*|\s+[\u2013\u2014-]\s.*)?\s*#*\s*$"
@@ -57,16 +57,19 @@ def parse(text: str) -> list[ParsedTask]:
     """The tasks in `text`, with values as written; the caller validates them. Raises DocumentError for JSON that does
     not parse, and for a code fence that is not closed."""
     entries: list[ParsedTask] = []
-    fence, start = "", 0
-    for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
+    fence = ""
+    start = 0
+    for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
+        heading = _TASK.match(line)
         if fence:
             entries[-1].text.append(line)
             if line.strip().startswith(fence) and not line.strip().strip(fence[0]):
                 fence = entries[-1].field = ""
-        elif heading := _TASK.match(line):
+        elif heading:
             entries.append(ParsedTask(number, {"id": heading["id"], "criteria": []}))
         elif entries:
-            fence, start = _read_line(entries[-1], line, number), number
+            fence = _read_line(entries[-1], line, number)
+            start = number
     if fence:
         raise DocumentError(
             f"opens a code fence that is not closed; end the prompt with {fence}", start
@@ -79,13 +82,14 @@ def parse(text: str) -> list[ParsedTask]:
 
 def _read_line(entry: ParsedTask, line: str, number: int) -> str:
     """Adds a line to the entry; returns the code fence that it opens, or ""."""
+    field = _FIELD.match(line)
     if _HEADING.match(line):
         entry.field = "closed"
     elif entry.field == "closed":
         return ""
     elif _RULE.match(line):
         entry.field = ""
-    elif field := _FIELD.match(line):
+    elif field:
         return _start_field(entry, field["name"].lower(), field["value"].strip(), number)
     elif _OTHER_FIELD.match(line):
         entry.field = ""
@@ -119,7 +123,8 @@ def _add_to_prompt(entry: ParsedTask, line: str) -> str:
 def _read_criterion(entry: ParsedTask, line: str, number: int) -> None:
     criteria = entry.value["criteria"]
     item = _ITEM.match(line)
-    if (facts := _FACTS.match(line)) and criteria:
+    facts = _FACTS.match(line)
+    if facts and criteria:
         pieces = _json(facts["json"], number)
         if "text" in pieces:
             raise DocumentError(
@@ -130,15 +135,14 @@ def _read_criterion(entry: ParsedTask, line: str, number: int) -> None:
         entry.indent = max(entry.indent, len(item["indent"]))
         criteria.append({"text": item["text"]})
     elif line.strip() and criteria:
-        criteria[-1]["text"] += " " + line.strip()
+        criteria[-1]["text"] += f" {line.strip()}"
 
 
 def _json(text: str, line: int) -> Any:
     try:
         value = json.loads(text)
-        json.dumps(
-            value, ensure_ascii=False
-        ).encode()  # JSON allows lone surrogates, which cannot be written to a file
+        # JSON allows lone surrogates, which cannot be written to a file
+        json.dumps(value, ensure_ascii=False).encode()
         return value
     except (ValueError, RecursionError) as error:
         raise DocumentError(f"has JSON that does not parse: {error}", line) from None
@@ -152,7 +156,8 @@ def _unwrap(lines: list[str]) -> str:
         lines = lines[:-1]
     if not lines:
         return ""
-    if opening := _FENCE.match(lines[0]):
+    opening = _FENCE.match(lines[0])
+    if opening:
         indent = re.compile(rf"\s{{0,{opening.start('fence')}}}")
         return "\n".join(indent.sub("", line, count=1) for line in lines[1:-1])
     text = "\n".join(line.strip() for line in lines)
@@ -161,7 +166,10 @@ def _unwrap(lines: list[str]) -> str:
 
 def render(tasks: Iterable[Task], title: str) -> str:
     """The set as Markdown; `parse` returns the same tasks."""
-    return "\n".join([f"# {title}", "", *(line for task in tasks for line in _task_lines(task))])
+    lines = [f"# {title}", ""]
+    for task in tasks:
+        lines += _task_lines(task)
+    return "\n".join(lines)
 
 
 def _task_lines(task: Task) -> Iterator[str]:
@@ -170,11 +178,13 @@ def _task_lines(task: Task) -> Iterator[str]:
     if task.repository is not None:
         yield f"- **Repository**: `{json.dumps(task.repository.model_dump(), ensure_ascii=False)}`"
     yield "- **Prompt**:"
-    yield from (f"  {line}" for line in _prompt_lines(task.prompt))
+    for line in _prompt_lines(task.prompt):
+        yield f"  {line}"
     yield "- **Judge Criteria**:"
     for number, criterion in enumerate(task.criteria, 1):
         yield f"  {number}. {criterion.text}"
-        if facts := _facts(criterion):
+        facts = criterion.model_dump(mode="json", exclude={"text"}, exclude_defaults=True)
+        if facts:
             yield f"     - facts: {json.dumps(facts, ensure_ascii=False)}"
     yield ""
 
@@ -182,9 +192,6 @@ def _task_lines(task: Task) -> Iterator[str]:
 def _prompt_lines(prompt: str) -> list[str]:
     if "\n" not in prompt and not prompt.startswith("`"):
         return [f"`{prompt}`"]
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", prompt)), default=0))
+    longest = max(["``", *re.findall("`+", prompt)], key=len)
+    fence = f"{longest}`"
     return [fence, *prompt.split("\n"), fence]
-
-
-def _facts(criterion: Criterion) -> dict[str, Any]:
-    return criterion.model_dump(mode="json", exclude={"text"}, exclude_defaults=True)

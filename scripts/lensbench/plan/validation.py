@@ -13,9 +13,10 @@ from lensbench.core.errors import did_you_mean, printable, some_of
 from lensbench.core.system.yaml_places import KeyPath
 from lensbench.core.tasks import PATTERN_WORDS
 
-Place = Callable[[KeyPath], str]
+_PlaceOf = Callable[[KeyPath], str]
 """From a key's path to its place, such as `config.yaml:12`."""
 
+_NUMBER = re.compile(r"\d+(\.\d+)?")
 _EXPONENT = re.compile(r"[+-]?\d+[eE][+-]?\d+")
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 """Seconds of a unit by its first letter."""
@@ -39,7 +40,9 @@ _EMPTY = {
 }
 
 
-def explain(error: ValidationError, model: type[BaseModel], value: Any, place: Place) -> list[str]:
+def explain(
+    error: ValidationError, model: type[BaseModel], value: Any, place: _PlaceOf
+) -> list[str]:
     """One message per problem, in the order of the file: `file:line: key: what is wrong; what to write`."""
     messages: dict[str, str] = {}  # of the branches of a union, the last one speaks
     for problem in error.errors(include_url=False):
@@ -50,11 +53,9 @@ def explain(error: ValidationError, model: type[BaseModel], value: Any, place: P
 
 def has(value: Any, part: str | int) -> bool:
     """True when `part` is a key of the mapping, or an index of the list, `value`."""
-    return (
-        part in range(len(value))
-        if isinstance(value, list)
-        else isinstance(value, dict) and part in value
-    )
+    if isinstance(value, list):
+        return part in range(len(value))
+    return isinstance(value, dict) and part in value
 
 
 def _real_path(location: Iterable[str | int], value: Any, is_missing: bool) -> KeyPath:
@@ -83,7 +84,8 @@ def _name(path: KeyPath, value: Any) -> str:
 
 
 def _sentence(problem: dict[str, Any], path: KeyPath, model: type[BaseModel]) -> str:
-    kind, value = problem["type"], problem.get("input")
+    kind = problem["type"]
+    value = problem.get("input")
     if kind == "extra_forbidden":
         return _unknown(str(path[-1]), path[:-1], model)
     if kind == "value_error":
@@ -93,82 +95,91 @@ def _sentence(problem: dict[str, Any], path: KeyPath, model: type[BaseModel]) ->
         return f"is {value!r}; {PATTERN_WORDS.get(pattern, 'it must fit ' + pattern)}"
     if value is None and kind in _WANTED:
         return f"is empty; {_EMPTY.get(kind, 'write a value, or remove the key')}"
-    advice = _WANTED.get(kind) or problem["msg"].removeprefix("Input ").removeprefix(
-        "Value error, "
-    )
-    advice = advice.replace("should be '', ", "should be ")
+    message = problem["msg"].removeprefix("Input ").removeprefix("Value error, ")
+    advice = _WANTED.get(kind) or message.replace("should be '', ", "should be ")
     if kind == "missing":
         return advice
     if _SECRETS & set(path):
         return f"{advice}; write names of environment variables, not their values"
-    shape = (
-        "a mapping"
-        if isinstance(value, dict)
-        else "a list"
-        if isinstance(value, list)
-        else repr(value)
-    )
+    shape = repr(value)
+    if isinstance(value, dict):
+        shape = "a mapping"
+    elif isinstance(value, list):
+        shape = "a list"
     return f"{advice}, not {shape}{_example(kind, value, path, model) or _yaml_hint(kind, value)}"
 
 
 def _unknown(key: str, section: KeyPath, model: type[BaseModel]) -> str:
     """What to do with a key that is none of its section: it may belong into another one."""
-    own_keys = {name: None for field in _models_at(model, section) for name in field.model_fields}
+    own_keys: dict[str, Any] = {}
+    for inner in _models_at(model, section):
+        own_keys |= inner.model_fields
     if key == "name" and section and own_keys:  # each section means something else by it
         return f"is not a key of {'.'.join(map(str, section))!r}; its keys are {some_of([*own_keys], 6)}"
     if section[:1] == ("conditions",) and key in _OF_A_SERVER:
         return "is a key of MCP files; write it into such a file, and mcp: <file> here"
-    if homes := sorted((home for name, home in _places(model) if name == key), key=len):
-        home, here = (
-            f"{'.'.join(map(str, path))!r}" if path else "the top level"
-            for path in (homes[0], section)
-        )
-        return f"is a key of {home}, not of {here}; move it there"
+    homes = [home for name, home in _places(model) if name == key]
+    if homes:
+        home = _section_name(min(homes, key=len))
+        return f"is a key of {home}, not of {_section_name(section)}; move it there"
     keys = sorted({name for name, _ in _places(model)})
     hint = did_you_mean(key, own_keys) or did_you_mean(key, keys)
     return f"is not a key that lensbench knows{hint or '; remove it'}"
 
 
+def _section_name(path: KeyPath) -> str:
+    return repr(".".join(map(str, path))) if path else "the top level"
+
+
 def _example(kind: str, value: Any, path: KeyPath, model: type[BaseModel]) -> str:
     """How to write a plain value where a list or a mapping is wanted, or a number with a unit; "" for others."""
-    if (
-        kind == "float_parsing"
-        and (number := re.search(r"\d+(\.\d+)?", value))
-        and not _EXPONENT.fullmatch(value)
-    ):
-        have = _UNITS.get(value[number.end() :].strip()[:1].lower(), 0)
-        want = _UNITS["h" if str(path[-1]).endswith("_hours") else "s"] if have else 1
-        return f"; write {float(number[0]) * (have or 1) / want:g}"
+    if kind == "float_parsing" and not _EXPONENT.fullmatch(value):
+        number = _NUMBER.search(value)
+        if number:
+            return f"; write {_in_its_unit(number, str(path[-1])):g}"
     if kind == "model_type" and isinstance(value, list) and value:
         value = value[0]
     if isinstance(value, (dict, list)):
         return "; begin each item with `- `" if kind == "tuple_type" else ""
-    text = printable(
-        str(value).lower() if isinstance(value, bool) else str(value).removeprefix("$")
-    )
+    text = printable(str(value).removeprefix("$"))
+    if isinstance(value, bool):
+        text = text.lower()
     if kind == "tuple_type":
         return f"; write [{', '.join(text.replace(',', ' ').split())}]"
-    if kind == "model_type" and (match := re.match(r"(\w+):(?=[^\s/])", text)):
-        return f"; write a space after the colon: {match[0]} {text[match.end() :]}"
-    if kind == "model_type":
-        text = number[0] if (number := re.match(r"\d+(\.\d+)?", text)) else text
-        return f"; write {{{next(iter(_models_at(model, path)[0].model_fields))}: {text}}}"
-    return ""
+    if kind != "model_type":
+        return ""
+    glued = re.match(r"(\w+):(?=[^\s/])", text)
+    if glued:
+        return f"; write a space after the colon: {glued[0]} {text[glued.end() :]}"
+    number = _NUMBER.match(text)
+    if number:
+        text = number[0]
+    first, *_ = _models_at(model, path)[0].model_fields
+    return f"; write {{{first}: {text}}}"
+
+
+def _in_its_unit(number: re.Match[str], key: str) -> float:
+    """A number in the unit of its key, from the unit behind it, if there is one."""
+    value = float(number[0])
+    unit = _UNITS.get(number.string[number.end() :].strip()[:1].lower())
+    if unit is None:
+        return value
+    return value * unit / _UNITS["h" if key.endswith("_hours") else "s"]
 
 
 def _yaml_hint(kind: str, value: Any) -> str:
     """What to write when YAML read a value differently than intended; "" otherwise."""
     if kind == "literal_error" and isinstance(value, bool):
         return "; YAML reads yes, no, on and off as true and false"
-    if kind == "string_type" and isinstance(value, bool):
-        return "; put it in quotes: YAML reads yes, no, on and off as true and false"
-    if kind == "string_type" and isinstance(value, (int, float)):
-        return "; put it in quotes, or begin it with a letter (on a command line): YAML reads it as a number"
-    if kind == "string_type" and isinstance(value, date):
-        return "; put it in quotes: YAML reads it as a date"
-    if kind in ("int_type", "float_type", "int_parsing", "float_parsing") and _EXPONENT.fullmatch(
-        str(value)
-    ):
+    if kind == "string_type":
+        if isinstance(value, bool):
+            return "; put it in quotes: YAML reads yes, no, on and off as true and false"
+        if isinstance(value, (int, float)):
+            return "; put it in quotes, or begin it with a letter (on a command line): YAML reads it as a number"
+        if isinstance(value, date):
+            return "; put it in quotes: YAML reads it as a date"
+    is_number = kind in ("int_type", "float_type", "int_parsing", "float_parsing")
+    if is_number and _EXPONENT.fullmatch(str(value)):
         return f"; write {float(value):g}: YAML reads {value} as text"
     return ""
 
@@ -177,7 +188,9 @@ def _places(model: type[BaseModel], home: KeyPath = ()) -> Iterator[tuple[str, K
     """All keys of the model and of the models inside it, each with the key of its section."""
     for name, item in model.model_fields.items():
         yield name, home
-        inside = (*home, name, "<name>") if get_origin(item.annotation) is dict else (*home, name)
+        inside: KeyPath = (*home, name)
+        if get_origin(item.annotation) is dict:
+            inside = (*inside, "<name>")
         for inner in _models(item.annotation):
             yield from _places(inner, inside)
 
@@ -186,12 +199,11 @@ def _models_at(model: type[BaseModel], path: KeyPath) -> list[type[BaseModel]]:
     """The models that the value at `path` may have."""
     models = [model]
     for part in path:
-        fields = [
-            kind.model_fields[part]
-            for kind in models
-            if isinstance(part, str) and part in kind.model_fields
-        ]
-        models = [inner for item in fields for inner in _models(item.annotation)] or models
+        inside: list[type[BaseModel]] = []
+        for kind in models:
+            if part in kind.model_fields:
+                inside += _models(kind.model_fields[str(part)].annotation)
+        models = inside or models
     return models
 
 

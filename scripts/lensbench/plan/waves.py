@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,15 +30,17 @@ class Wave(NamedTuple):
 
 def waves(plan: Plan) -> list[Wave]:
     """All waves of a plan, in order. Tasks added after the first runs are in the last one."""
-    gate, trials = plan["gate"], tuple(range(1, plan["trials"] + 1))
+    gate = plan["gate"]
+    order = tuple(plan["order"])
+    trials = tuple(range(1, plan["trials"] + 1))
     if gate["looks"] == 1:
-        return [Wave(tuple(plan["order"]), trials)]
+        return [Wave(order, trials)]
     if gate["over"] == "trials":
-        return [Wave(tuple(plan["order"]), (trial,)) for trial in trials]
+        return [Wave(order, (trial,)) for trial in trials]
     dealt = [task for task in plan.get("dealt") or plan["order"] if task in plan["tasks"]]
     categories = {task: plan["tasks"][task]["category"] for task in dealt}
     groups = looks_over_tasks(dealt, categories, gate["looks"], plan["seed"])
-    groups[-1] += [task for task in plan["order"] if task not in categories]
+    groups[-1] += [task for task in order if task not in categories]
     return [Wave(tuple(tasks), trials) for tasks in groups]
 
 
@@ -46,7 +49,8 @@ def looks_over_tasks(
 ) -> list[list[str]]:
     """The tasks of each wave, in a random order by seed: every wave has its share of each category, and none is larger
     than an earlier one. Raises UserError when there are fewer tasks than looks."""
-    strata, queue = grouped(sorted(tasks), categories.__getitem__), []
+    strata = grouped(sorted(tasks), categories.__getitem__)
+    queue: list[str] = []
     rng = random.Random(seed)
     for category in rng.sample(sorted(strata), len(strata)):
         queue += rng.sample(strata[category], len(strata[category]))
@@ -65,37 +69,32 @@ def look_file(folder: Path, look: int) -> Path:
 def opened(folder: Path, plan: Plan) -> int:
     """How many waves are open: the first, each one that a look opened, and each one that has runs."""
     all_waves = waves(plan)
-    count = 1
-    while count < len(all_waves) and (
-        read_json(look_file(folder, count)).get("open") or _is_begun(folder, plan, all_waves[count])
-    ):
-        count += 1
-    return count
+    for count, wave in enumerate(all_waves[1:], 1):
+        is_open = read_json(look_file(folder, count)).get("open")
+        if not is_open and not _is_begun(folder, plan, wave):
+            return count
+    return len(all_waves)
 
 
 def _is_begun(folder: Path, plan: Plan, wave: Wave) -> bool:
-    runs = (
-        RunId(task, name, trial)
-        for trial in wave.trials
-        for task in wave.tasks
-        for name in plan["conditions"]
-    )
-    return any(entries(folder, run) for run in runs)
+    runs = product(wave.tasks, plan["conditions"], wave.trials)
+    return any(entries(folder, RunId(*run)) for run in runs)
 
 
 def restricted(plan: Plan, count: int) -> Plan:
     """The plan with the tasks and trials of its first `count` waves only, and a `look` that says so."""
-    first = waves(plan)[:count]
+    all_waves = waves(plan)
+    first = all_waves[:count]
     tasks = {task for wave in first for task in wave.tasks}
     return {
         **plan,
         "order": [task for task in plan["order"] if task in tasks],
         "tasks": {name: task for name, task in plan["tasks"].items() if name in tasks},
-        "trials": max(trial for wave in first for trial in wave.trials),
+        "trials": max(max(wave.trials) for wave in first),
         "look": {
             "taken": count,
-            "of": len(waves(plan)),
-            "share": _runs(first) / _runs(waves(plan)),
+            "of": len(all_waves),
+            "share": _runs(first) / _runs(all_waves),
         },
     }
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lensbench.core import numbers
 from lensbench.core.conditions import is_named, left_out
 from lensbench.core.preflight_results import PreflightFindings
-from lensbench.plan.ablation import NOTHING
+from lensbench.plan.ablation import NO_MEMBER
 from lensbench.results.presented import shown_difference
 from lensbench.scores.estimates_file import decided_by_gate
 from lensbench.scores.gate_words import OF_MEMBER
@@ -50,7 +50,7 @@ def ablation(
     tools: list[str] = []
     for name, comparison in decided_by_gate(data["estimates"]).items():
         members_out = left_out(data, comparison["treatment"])
-        if not members_out or name == NOTHING or comparison["baseline"] != data["baseline"]:
+        if not members_out or name == NO_MEMBER or comparison["baseline"] != data["baseline"]:
             continue
         added = requests.addition(name, plan["settings_sha256"])
         tokens = added.tokens if added else _listed(listing, data["baseline"], name)
@@ -148,7 +148,7 @@ def _sentences(
     if by_word["earns"]:
         verb = "earns its" if len(by_word["earns"]) == 1 else "earn their"
         yield f"{_these(by_word['earns'])} {verb} place."
-    nothing = data["estimates"].get(NOTHING) if is_whole else None
+    nothing = data["estimates"].get(NO_MEMBER) if is_whole else None
     if nothing is None or "gate" not in nothing or nothing["gate"].verdict != "HARM":
         return
     yield f"Without all of them answers are worse ({numbers.points(shown_difference(nothing).delta)})."

@@ -11,7 +11,7 @@ from lensbench.core.distributions import f_sf
 from lensbench.core.numbers import change, change_interval, points
 from lensbench.core.rows import RunStatus
 from lensbench.judging.judges import FAILURES
-from lensbench.plan.ablation import NOTHING
+from lensbench.plan.ablation import NO_MEMBER
 from lensbench.results.presented import shown_difference
 from lensbench.scores.estimates_file import decided_by_gate
 from lensbench.scores.gate_words import with_noun
@@ -238,7 +238,7 @@ def _next(data: ExactFacts, comparison: Compared) -> str:
         return _go_on(data)
     is_better = verdict in ("GO", "SAVES")
     members = left_out(data, comparison["treatment"])
-    if members and comparison["treatment"] == NOTHING:
+    if members and comparison["treatment"] == NO_MEMBER:
         return "Decide on each member by its own word: together they do something else."
     if members:
         names = " and ".join(members)
