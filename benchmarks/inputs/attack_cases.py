@@ -22,7 +22,7 @@ from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.places import TEMPLATES
 from lensbench.core.tables import Row, read_table
 from lensbench.judging.blinding import MARK
-from lensbench.judging.shown_answers import MOST_CHARS
+from lensbench.judging.shown_answers import MOST_SHOWN_CHARS
 from lensbench.judging.verdicts import judge_all
 from lensbench.plan.config import Agent
 from lensbench.runs.validity import judge_validity
@@ -38,7 +38,7 @@ NAMES = " ".join(
     f"{kind}_{number} shop/{kind}{number}.py" for kind in ("cart", "tax") for number in range(40)
 )
 NAMES = f"{NAMES} limit_of shop/limits.py"
-CAP = MOST_CHARS
+CAP = MOST_SHOWN_CHARS
 BASE = "I looked around for a while and could not find out how this works.\n\n"
 
 

@@ -15,7 +15,7 @@ from sklearn.metrics import cohen_kappa_score
 from lensbench.core.records import RunId
 from lensbench.judging.judges import Verdict
 from lensbench.judging.trust.agreement import (
-    MIN_TASKS,
+    MIN_RESAMPLED_TASKS,
     JudgePair,
     agreement,
     all_judges,
@@ -107,7 +107,10 @@ def test_perfect_agreement_is_1_what_one_judge_skipped_counts_for_none_and_one_v
 def test_few_tasks_and_verdicts_that_hardly_vary_have_no_interval() -> None:
     found = two_judges(said(a="m-m-", b="m-mm"), "a", "b", 1).kappa
     assert found.value is not None
-    assert (found.low, found.reason) == (None, f"an interval needs {MIN_TASKS} tasks, there are 2")
+    assert (found.low, found.reason) == (
+        None,
+        f"an interval needs {MIN_RESAMPLED_TASKS} tasks, there are 2",
+    )
     found = two_judges(said(a="m" * 29 + "-", b="m" * 30), "a", "b", 1).kappa
     assert (found.value, found.low, found.reason) == (
         0.0,

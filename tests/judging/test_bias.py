@@ -9,7 +9,7 @@ from scipy.stats import norm, t, ttest_1samp
 from lensbench.core.records import RunId
 from lensbench.judging.judges import POINTS, Verdict
 from lensbench.judging.trust.bias import (
-    MIN_TASKS,
+    MIN_JUDGED_TASKS,
     Differential,
     corrected_delta,
     judge_bias,
@@ -160,9 +160,9 @@ def test_trials_of_a_task_are_one_task() -> None:
 def test_too_few_tasks_of_people_or_judges_are_not_corrected_and_counted() -> None:
     by_judges, truth = deltas(1, 48)
     found = corrected_delta(
-        by_judges, {pair: truth[pair] for pair in sorted(truth)[: MIN_TASKS - 1]}
+        by_judges, {pair: truth[pair] for pair in sorted(truth)[: MIN_JUDGED_TASKS - 1]}
     )
-    assert (found.value, found.n) == (None, MIN_TASKS - 1)
+    assert (found.value, found.n) == (None, MIN_JUDGED_TASKS - 1)
     assert found.reason == (
         "23 tasks of the sample have scores by people and by judges in both runs; a correction needs 24"
     )
@@ -173,8 +173,8 @@ def test_too_few_tasks_of_people_or_judges_are_not_corrected_and_counted() -> No
 
 
 def test_deltas_without_spread_are_not_corrected() -> None:
-    same = [Fraction(0)] * MIN_TASKS
-    varied = [Fraction(number, 20) for number in range(MIN_TASKS)]
+    same = [Fraction(0)] * MIN_JUDGED_TASKS
+    varied = [Fraction(number, 20) for number in range(MIN_JUDGED_TASKS)]
     assert "no spread" in prediction_powered(same, varied, varied).reason
     assert "no spread" in prediction_powered(varied, same, same).reason
     assert prediction_powered(varied, same, varied).value is not None

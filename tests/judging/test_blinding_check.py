@@ -10,7 +10,7 @@ import pytest
 from lensbench.judging.blinding import MARK
 from lensbench.judging.trust.blinding_check import (
     _POWER,
-    MIN_TASKS,
+    MIN_GUESSED_TASKS,
     BlindedAnswer,
     _guessed,
     _right,
@@ -114,12 +114,12 @@ def test_every_treatment_is_checked_in_any_order_of_answers_and_without_one_noth
     assert guess_conditions([BlindedAnswer("t", "without", "x", "x", SCORE)], "without", 1) == {}
 
 
-@pytest.mark.parametrize("tasks", [0, 1, MIN_TASKS - 1])
+@pytest.mark.parametrize("tasks", [0, 1, MIN_GUESSED_TASKS - 1])
 def test_with_few_tasks_nothing_is_computed_and_the_reason_is_given(tasks: int) -> None:
     alone = [BlindedAnswer(f"alone{number}", "with", "x", "x", SCORE) for number in range(9)]
     check = guess_conditions([*answers(nothing, tasks=tasks), *alone], "without", 1)["with"]
     assert (check.accuracy, check.holds, check.tasks, check.n) == (None, None, tasks, 2 * tasks)
-    wanted = f"only {tasks} tasks have answers with the same score in both conditions, and the check needs {MIN_TASKS}"
+    wanted = f"only {tasks} tasks have answers with the same score in both conditions, and the check needs {MIN_GUESSED_TASKS}"
     assert check.reason == wanted
 
 

@@ -29,7 +29,7 @@ from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.judges import model as judging
 from lensbench.judging.judges.canaries import Canary, canaries
 from lensbench.judging.judges.normalising import without_comments
-from lensbench.judging.shown_answers import Judged, ShownAnswer
+from lensbench.judging.shown_answers import JudgedCriterion, ShownAnswer
 from lensbench.runs.reasons import DiscardReason
 from lensbench.runs.stopping import StopEverything
 
@@ -94,7 +94,7 @@ def judge_by_model(
     answers: Sequence[ShownAnswer],
     parallel: int,
     ask: bool = True,
-) -> Iterator[Judged]:
+) -> Iterator[JudgedCriterion]:
     """The outcome for each criterion of each answer, but for those of incomplete pairs; without `ask` the stored ones.
     Raises UserError for errors that affect all requests: a missing program, a refused key, an invalid template."""
     agent = agent_of(folder, plan, judge, attempts=judge["agent"]["retries"] if ask else 0)

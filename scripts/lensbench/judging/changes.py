@@ -41,10 +41,10 @@ from lensbench.core.system.locks import locked
 from lensbench.core.system.program import run_parser, run_program
 from lensbench.core.tasks import Task
 from lensbench.judging.judges import Judgement, Verdict, unjudged
-from lensbench.judging.shown_answers import Judged, ShownAnswer
+from lensbench.judging.shown_answers import JudgedCriterion, ShownAnswer
 from lensbench.plan.frozen import read_plan
 
-VERSION = "6"
+_VERSION = "6"
 """Increased when the same tests on the same patch may give another verdict."""
 _SHOWN = 3
 
@@ -101,13 +101,13 @@ class Tested(TestRun):
     def judgement(self) -> Judgement:
         """The verdict on the test criterion."""
         if self.unstarted:
-            return replace(unjudged("no_test_run", self.unstarted), version=VERSION)
+            return replace(unjudged("no_test_run", self.unstarted), version=_VERSION)
         verdict = Verdict.MISSED
         if self.resolved:
             verdict = Verdict.MET
         elif self.share:
             verdict = Verdict.PARTIAL
-        return Judgement(verdict, reason=self.reason, share=self.share, version=VERSION)
+        return Judgement(verdict, reason=self.reason, share=self.share, version=_VERSION)
 
 
 def _names(tests: Sequence[str]) -> str:
@@ -150,7 +150,7 @@ class StoredRuns(NamedTuple):
 
     def _file(self, kind: str, tests: Tests, patch: bytes) -> Path:
         digest = hashlib.sha256(patch).hexdigest()
-        inputs = (VERSION, tests_digest(tests), self.tree_sha256, self.environment.key, digest)
+        inputs = (_VERSION, tests_digest(tests), self.tree_sha256, self.environment.key, digest)
         name = hashlib.sha256("\n".join(inputs).encode()).hexdigest()
         return self.folder / f"{kind}{name}.json"
 
@@ -192,7 +192,7 @@ def judge_patch(runs: StoredRuns, task: ChangeTask, patch: bytes) -> Tested:
 
 def judge_changes(
     folder: Path, answers: Iterable[ShownAnswer], tasks: Mapping[str, Task]
-) -> Iterator[Judged]:
+) -> Iterator[JudgedCriterion]:
     """The verdicts of the tests on the runs of change tasks."""
     for answer in answers:
         texts = [criterion.text for criterion in tasks[answer.run.task].criteria]

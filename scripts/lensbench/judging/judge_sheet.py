@@ -26,7 +26,7 @@ from lensbench.core.tables import grouped, read_table
 from lensbench.core.tasks import Task
 from lensbench.judging.blinding import MARK
 from lensbench.judging.judges import Verdict
-from lensbench.judging.judges.human import MAX_EVIDENCE
+from lensbench.judging.judges.human import MAX_MARKED_EVIDENCE
 from lensbench.judging.shown_answers import (
     ShownAnswer,
     read_shown_answers,
@@ -98,7 +98,7 @@ def render_sheet(parts: Sequence[SheetPart]) -> str:
     return template.render(
         questions=parts,
         sheet=sheet,
-        data=embedded({"sheet": sheet, "maxEvidence": MAX_EVIDENCE, "answers": texts}),
+        data=embedded({"sheet": sheet, "maxEvidence": MAX_MARKED_EVIDENCE, "answers": texts}),
         style=Markup(style),
         script=Markup(script),
         style_hash=csp_hash(f"\n{style}\n"),
@@ -113,7 +113,7 @@ def embedded(data: Mapping[str, Any]) -> Markup:
     return Markup(json.dumps(data, sort_keys=True).replace("<", "\\u003c"))
 
 
-NOTHING = """\
+_NOTHING_TO_JUDGE = """\
 <!DOCTYPE html>
 <html lang="en"><meta charset="utf-8"><title>Nothing to judge</title>
 <p>There is nothing to judge: judging.human_sample draws no pair, judges agree, or no pair counts yet.</p>
@@ -125,7 +125,7 @@ def write_sheet(folder: Path) -> None:
     plan = read_opened_plan(folder)
     tasks = read_tasks(folder)
     parts = questions(plan, tasks, read_shown_answers(folder, plan, tasks), read_disputed(folder))
-    write_atomic(RunFolder(folder).judge_sheet, render_sheet(parts) if parts else NOTHING)
+    write_atomic(RunFolder(folder).judge_sheet, render_sheet(parts) if parts else _NOTHING_TO_JUDGE)
 
 
 def main(folder: Path) -> None:

@@ -34,7 +34,7 @@ from lensbench.judging.judges import Judgement
 from lensbench.plan.frozen import frozen_tasks
 from lensbench.plan.task_files import read_scenarios
 
-MOST_CHARS = 60_000
+MOST_SHOWN_CHARS = 60_000
 """No judge reads more characters of an answer."""
 READ_AHEAD = 4
 """How far beyond the shown text blinding searches; limited, because 5 MB of newlines took 43 s."""
@@ -54,7 +54,7 @@ class ShownAnswer:
     """True when the baseline's run is valid, too, or for the baseline a treatment's."""
 
 
-Judged = tuple[ShownAnswer, int, Judgement]
+JudgedCriterion = tuple[ShownAnswer, int, Judgement]
 """An answer, the number of a criterion, and what a judge says of it."""
 
 
@@ -100,9 +100,9 @@ def _shown(
     by_name: dict[str, ShownAnswer] = {}
     for run in runs:
         answer = read_answer(run_files(folder, run).answer)
-        view = show(run, answer[: READ_AHEAD * MOST_CHARS])
+        view = show(run, answer[: READ_AHEAD * MOST_SHOWN_CHARS])
         name = opaque_id(plan["seed"], run, answer)
-        by_name[name] = ShownAnswer(name, run, view.text[:MOST_CHARS], view, has_partner(run))
+        by_name[name] = ShownAnswer(name, run, view.text[:MOST_SHOWN_CHARS], view, has_partner(run))
     return [by_name[name] for name in order(by_name, plan["seed"])]
 
 

@@ -20,7 +20,7 @@ from lensbench.core.tasks import Task
 from lensbench.judging.judges import DRAFTED, NOT_ASKED, Judgement, given, mechanical
 from lensbench.judging.judges.normalising import normalise
 from lensbench.judging.shown_answers import (
-    Judged,
+    JudgedCriterion,
     ShownAnswer,
     read_named_answers,
     read_shown_answers,
@@ -31,12 +31,12 @@ from lensbench.plan.waves import read_opened_plan
 
 def judge_mechanically(
     answers: Sequence[ShownAnswer], tasks: Mapping[str, Task]
-) -> Iterator[Judged]:
+) -> Iterator[JudgedCriterion]:
     """The verdicts of the patterns on answers with all names, since a server's name may also be a folder in a fact."""
     for answer in answers:
         text = normalise(answer.text)
         for number, criterion in answer_criteria(tasks[answer.run.task]):
-            version = mechanical.VERSION
+            version = mechanical.PATTERNS_VERSION
             if criterion.drafted:
                 version = f"{version}+{criterion.drafted}{DRAFTED}"
             yield answer, number, replace(mechanical.judge(criterion, text), version=version)
@@ -49,7 +49,7 @@ def judge_all(
     replies. Only a round that `counts` adds to the number of failed rounds."""
     plan = read_opened_plan(folder)
 
-    def position(entry: Judged) -> tuple[int, int, str, int]:
+    def position(entry: JudgedCriterion) -> tuple[int, int, str, int]:
         answer, criterion, _ = entry
         run = answer.run
         return run.trial, plan["order"].index(run.task), run.condition, criterion
@@ -64,7 +64,7 @@ def judge_all(
 
 def _judged(
     folder: Path, plan: Plan, tasks: Mapping[str, Task], name: str, parallel: int, ask: bool
-) -> Iterator[Judged]:
+) -> Iterator[JudgedCriterion]:
     """The verdicts of any kind of judge. Imports are local, since some take longer than judging by patterns."""
     if name == MECHANICAL:
         return judge_mechanically(read_named_answers(folder, plan, tasks), tasks)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from lensbench.core.tables import grouped
 from lensbench.judging.judges import Span, union
 
-MOST = 0.8
+_MOST_PARTS = 0.8
 """The share of a fact's parts that a sentence about it has."""
 
 _END = re.compile(
@@ -249,7 +249,7 @@ def read(
     """What the answer does with the fact whose parts are stated at `places`, a list for each part. `matches`: the
     author's patterns by their places. What denies a negative fact is said of its whole sentence only; another one is
     denied by a clause in its words, too, that has none of the parts."""
-    facts = about(text, places, MOST)
+    facts = about(text, places, _MOST_PARTS)
     retracted = _sentences(text).retracted
     # "It takes 80 columns, and never below 50" is no negative fact
     if has_negation(_saying(fact)):

@@ -18,11 +18,11 @@ from lensbench.core.store import all_records
 from lensbench.core.tasks import Many, Strict, Task, like
 from lensbench.judging.blinding import opaque_id
 from lensbench.judging.judges import Judgement, Verdict, unjudged
-from lensbench.judging.shown_answers import Judged, ShownAnswer
+from lensbench.judging.shown_answers import JudgedCriterion, ShownAnswer
 from lensbench.plan.frozen import read_plan
 from lensbench.plan.validation import explain
 
-MAX_EVIDENCE = 1000
+MAX_MARKED_EVIDENCE = 1000
 _VERSION_LENGTH = 12
 _AGAIN = "move the file out of human/, write the judge sheet again, load the file there, judge the rest, and save"
 
@@ -38,7 +38,7 @@ class GivenVerdict(Strict):
     """The criterion as the person read it."""
     verdict: Literal["Met", "Partial", "Missed"]
     """The verdict."""
-    evidence: Annotated[str, Field(max_length=MAX_EVIDENCE)] = ""
+    evidence: Annotated[str, Field(max_length=MAX_MARKED_EVIDENCE)] = ""
     """A verbatim piece of the answer; optional for people."""
     note: str = ""
     """A comment of the person."""
@@ -73,7 +73,7 @@ def human_judges(folder: Path) -> list[str]:
 
 def judge(
     folder: Path, name: str, answers: Sequence[ShownAnswer], tasks: Mapping[str, Task]
-) -> Iterator[Judged]:
+) -> Iterator[JudgedCriterion]:
     """A judgement for every criterion of every answer, Unjudged where the person `name` gave no verdict. Raises
     UserError for a file that does not match the answers, and for two verdicts on one criterion."""
     files = [path for path in human_files(folder) if _name(_parse(path)) == name]

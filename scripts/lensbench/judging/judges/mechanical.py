@@ -23,7 +23,7 @@ from lensbench.judging.judges.denying import about, is_denied, read
 from lensbench.judging.judges.fact_pieces import cut, pattern_of, words
 from lensbench.judging.judges.normalising import FILE_EXTENSIONS, Normalised, normalise
 
-VERSION = "5"
+PATTERNS_VERSION = "5"
 
 _CONTEXT = 80
 _SHOWN = 60
@@ -127,7 +127,7 @@ def find(pattern: Pattern, answer: Normalised) -> Span | None:
 def spans(pattern: Pattern, answer: Normalised, most: int) -> list[Span]:
     """The first `most` places where the normalised text of `answer` states `pattern`."""
     if not isinstance(pattern, Regex):
-        return list(islice(literal(pattern).spans(answer), most))
+        return list(islice(_compiled(pattern).spans(answer), most))
     places = (match.span() for match in _regex(pattern.regex).finditer(answer.text))
     # an empty match, of \b for example, states nothing
     stated = ((start, end) for start, end in places if start < end)
@@ -237,7 +237,7 @@ _LINES_BEFORE = re.compile(rf"{_WORDED} (?:of|in) (?:the )?(?:file )?\S{{0,120}}
 
 
 @dataclass(frozen=True)
-class Literal:
+class _CompiledLiteral:
     """A compiled literal."""
 
     body: re.Pattern[str]
@@ -256,16 +256,16 @@ class Literal:
 
 
 @cache
-def literal(pattern: str) -> Literal:
+def _compiled(pattern: str) -> _CompiledLiteral:
     """The author's literal, normalised like answers; a space in it matches any whitespace, and an empty one nothing."""
     read = normalise(pattern)
     words = read.text.split()
     if not words:
-        return Literal(re.compile("(?!)"), re.compile(""))
+        return _CompiledLiteral(re.compile("(?!)"), re.compile(""))
     if len(words) == 1 and _FILE_NAME.fullmatch(words[0]):
         words[0] = words[0].lstrip("/")
     body = re.compile(r"\s+".join(map(re.escape, words)) + _after(words[-1]))
-    return Literal(body, re.compile(_before(words[0])), _lines(read, 0, len(read.text)))
+    return _CompiledLiteral(body, re.compile(_before(words[0])), _lines(read, 0, len(read.text)))
 
 
 def _lines(text: Normalised, start: int, end: int) -> frozenset[Span]:

@@ -23,8 +23,8 @@ Verdicts = Mapping[Key, Mapping[str, Verdict]]
 
 SCALE = (Verdict.MISSED, Verdict.PARTIAL, Verdict.MET)
 CONFIDENCE = 0.95
-RESAMPLES = 1000
-MIN_TASKS = 12
+_RESAMPLES = 1000
+MIN_RESAMPLED_TASKS = 12
 """With fewer tasks, the interval from resampling them is too short."""
 
 
@@ -165,10 +165,10 @@ def _with_interval(by_task: Floats, statistic: Callable[[Floats], float], seed: 
         reason = "all verdicts are the same, so chance alone would agree as well"
         return Coefficient(reason=reason)
     n = len(by_task)
-    if n < MIN_TASKS:
-        reason = f"an interval needs {MIN_TASKS} tasks, there are {n}"
+    if n < MIN_RESAMPLED_TASKS:
+        reason = f"an interval needs {MIN_RESAMPLED_TASKS} tasks, there are {n}"
         return Coefficient(value, reason=reason)
-    draws = np.random.default_rng(seed).integers(0, n, (RESAMPLES, n))
+    draws = np.random.default_rng(seed).integers(0, n, (_RESAMPLES, n))
     resampled = [statistic(by_task[tasks]) for tasks in draws]
     low, high = map(float, np.quantile(resampled, ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)))
     if math.isnan(low):

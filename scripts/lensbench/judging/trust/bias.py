@@ -26,7 +26,7 @@ from lensbench.judging.trust.agreement import CONFIDENCE, Verdicts
 
 WORTH_SAYING = 0.005
 """Differences of errors above half a point are reported in a sentence."""
-MIN_TASKS = 24
+MIN_JUDGED_TASKS = 24
 """The minimum number of tasks judged by people; with fewer, the correction is too uncertain for a claim."""
 
 Decided = Mapping[Key, Verdict]
@@ -186,10 +186,10 @@ def prediction_powered(
     """
     n = len(truth)
     reason = ""
-    if n < MIN_TASKS:
+    if n < MIN_JUDGED_TASKS:
         reason = (
             f"{n} tasks of the sample have scores by people and by judges in both runs;"
-            f" a correction needs {MIN_TASKS}"
+            f" a correction needs {MIN_JUDGED_TASKS}"
         )
     elif not elsewhere:
         reason = "persons have judged every task, so nothing is left to correct"

@@ -24,7 +24,7 @@ from lensbench.judging.blinding import MARK
 if TYPE_CHECKING:
     from lensbench.core.distributions import Floats
 
-MIN_TASKS = 8
+MIN_GUESSED_TASKS = 8
 """The minimum number of tasks; with fewer, the program guesses too many random labels without an error."""
 _SAME_LENGTH = 0.1
 """Answers whose lengths differ by less than this share count as equally long."""
@@ -128,9 +128,11 @@ def _check(
         equals = Equals(by_score[group], of_baseline[group])
         tasks[group[0]].append(equals)
         n += len(equals.treated) + len(equals.baseline)
-    if len(tasks) < MIN_TASKS:
+    if len(tasks) < MIN_GUESSED_TASKS:
         few = f"only {len(tasks)} tasks have answers with the same score in both conditions"
-        return BlindingCheck(n, len(tasks), reason=f"{few}, and the check needs {MIN_TASKS}")
+        return BlindingCheck(
+            n, len(tasks), reason=f"{few}, and the check needs {MIN_GUESSED_TASKS}"
+        )
     share = _guessed(_differences(tasks.values(), "text"), seed)
     original = _guessed(_differences(tasks.values(), "original"), seed)
     return BlindingCheck(n, *share, share.low <= 0.5, original, share.would_find)
