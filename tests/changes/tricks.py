@@ -139,9 +139,8 @@ def try_changes(project: Project, sandbox: Sandbox, cache: Path) -> Iterator[Tri
                 "tests": project.tests,
             }
         )
-        digest = hash_tree(str(tree))
         environment = prepare_environment(project.environment, tree, cache, sandbox)
-        runs = StoredRuns(folder / "kept", tree, digest, sandbox, environment)
+        runs = StoredRuns(folder / "kept", tree, hash_tree(str(tree)), sandbox, environment)
         for change, patch in patches.items():
             tested = judge_patch(runs, task, patch)
             said = tested.unstarted or tested.reason

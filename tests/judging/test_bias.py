@@ -103,7 +103,7 @@ def test_where_there_is_no_interval_there_is_a_reason(values: list[Fraction], re
 def test_a_run_with_an_unjudged_criterion_has_no_score_and_its_pair_no_delta() -> None:
     verdicts = decided(**{"with": ["mmp", "mm."], "without": ["m--", "mmm"]})
     points = {key: POINTS[verdict] for key, verdict in verdicts.items()}
-    scores = run_scores(points, {"t00": {"criteria": 3}, "t01": {"criteria": 3}})
+    scores = run_scores(points, {task: {"criteria": 3} for task in ("t00", "t01")})
     assert scores[RunId("t00", "with", 1)] == Fraction(17, 20)
     assert RunId("t01", "with", 1) not in scores
     assert pair_deltas(scores, "with", "without") == {

@@ -73,7 +73,11 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
         if condition.describe:
             brought.append(words_text(Path(condition.describe)))
     texts_by_hash = {sha256(text.encode()): text for text in brought}
-    settings = {"agent": agent, "conditions": conditions, "baseline": config.baseline}
+    settings = {
+        "agent": agent,
+        "conditions": conditions,
+        "baseline": config.baseline,
+    }
     controls = {CLOSED_BOOK: _condition(Condition(), {})} if config.controls.closed_book else {}
     judges = [*map(planned_judge, config.judges)]
     if changes_of(scenarios.tasks):
