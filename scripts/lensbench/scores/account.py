@@ -74,7 +74,7 @@ class Draw(Strict):
         return pairs_of(self.seen)
 
 
-Ledger = Sequence[Draw]
+LookLedger = Sequence[Draw]
 """The looks so far, oldest first."""
 
 
@@ -88,7 +88,7 @@ def looks_among(lines: Iterable[Draw]) -> list[Draw]:
     return [line for line in lines if not line.due]
 
 
-def number_of(look: Draw, earlier: Ledger) -> int:
+def number_of(look: Draw, earlier: LookLedger) -> int:
     """The number of this look, from 1: the sets of runs of the comparison that were looked at up to now, plus one if it
     was added after a look at others."""
     earlier = looks_among(earlier)
@@ -97,7 +97,7 @@ def number_of(look: Draw, earlier: Ledger) -> int:
     return list(seen).index(look.pairs) + 1 + was_added
 
 
-def families(earlier: Ledger, pairs: Mapping[str, Pairs]) -> dict[str, tuple[str, ...]]:
+def families(earlier: LookLedger, pairs: Mapping[str, Pairs]) -> dict[str, tuple[str, ...]]:
     """For each comparison of this look the comparisons that share its error, with itself: all of this look, or those
     that shared it when an earlier look had the same pairs, because these pairs spend nothing now. A comparison that has
     been removed since keeps its part, unless it was decided."""
@@ -118,7 +118,7 @@ def families(earlier: Ledger, pairs: Mapping[str, Pairs]) -> dict[str, tuple[str
 
 
 def draw(
-    earlier: Ledger, comparison: str, look: LookInput, among: int, family: tuple[str, ...]
+    earlier: LookLedger, comparison: str, look: LookInput, among: int, family: tuple[str, ...]
 ) -> Draw:
     """The error that a look at these runs may spend, and the resulting boundary; `among` comparisons of the family are
     undecided. Runs that an earlier look has used spend nothing. `alpha` is the smallest of all looks, because raising
@@ -153,7 +153,7 @@ def draw(
     )
 
 
-def _first_look(earlier: Ledger, comparison: str, pairs: Pairs) -> int:
+def _first_look(earlier: LookLedger, comparison: str, pairs: Pairs) -> int:
     """The index of the first look at these runs of a comparison: that of this one when there was none."""
     for index, line in enumerate(earlier):
         if line.comparison == comparison and line.pairs == pairs:
@@ -193,7 +193,7 @@ class LookInput(NamedTuple):
 
 
 def draw_all(
-    earlier: Ledger, inputs: Mapping[str, LookInput], holds: Callable[[str, Draw], bool]
+    earlier: LookLedger, inputs: Mapping[str, LookInput], holds: Callable[[str, Draw], bool]
 ) -> dict[str, Draw]:
     """The draw of every comparison: a family shares the error, and a decided comparison leaves its part to the others.
     `holds` is true for a comparison that excludes 0 at the level of its draw (Holm)."""
@@ -213,7 +213,7 @@ def draw_all(
 
 
 def shown_before(
-    earlier: Ledger,
+    earlier: LookLedger,
     comparison: str,
     now: SeenPairs,
     discards: Collection[str] = (),

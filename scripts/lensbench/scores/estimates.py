@@ -30,8 +30,8 @@ from lensbench.runs.reasons import DiscardReason
 from lensbench.scores import differences as compared
 from lensbench.scores.account import (
     Draw,
-    Ledger,
     LookInput,
+    LookLedger,
     draw_all,
     left_after,
     note,
@@ -188,7 +188,7 @@ def _blocking_judges(
             yield Reason(ReasonKind.BIASED_JUDGES, differential.sentence)
 
 
-class Case(NamedTuple):
+class GateCase(NamedTuple):
     """A comparison that the gate decides."""
 
     comparison: Comparison
@@ -237,7 +237,7 @@ def as_looked_at(overall: Estimate, look: LookResult, power: float) -> Estimate:
 
 
 def look_at(
-    plan: Plan, cases: Mapping[str, Case], ledger: Ledger
+    plan: Plan, cases: Mapping[str, GateCase], ledger: LookLedger
 ) -> dict[str, tuple[Draw, LookResult]]:
     """Every comparison at this look, with the error that the account leaves it. When all of them stop before the last
     wave, those for which no more verdict is likely spend what the plan had left: this is their last look."""
@@ -303,7 +303,7 @@ class GateInput(NamedTuple):
     folder: Path
     instrument: InstrumentFile | None
     """None at a look, which comes before judges are measured."""
-    ledger: Ledger
+    ledger: LookLedger
     distrusted: Sequence[Reason]
     """Why the ledger cannot be trusted."""
     voided: Collection[str]
@@ -315,7 +315,7 @@ class GateInput(NamedTuple):
     def belief(self) -> Belief:
         return self.instrument["belief"] if self.instrument else _UNMEASURED
 
-    def decide(self, name: str, case: Case, draw: Draw, look: LookResult) -> Compared:
+    def decide(self, name: str, case: GateCase, draw: Draw, look: LookResult) -> Compared:
         """The estimates of a comparison with the verdict and with what this look allows."""
         comparison = case.comparison
         plan = comparison.plan
@@ -379,7 +379,7 @@ class GateInput(NamedTuple):
             return comparison.names
         return None
 
-    def _remarks(self, case: Case, verdict: Verdict) -> Sequence[str]:
+    def _remarks(self, case: GateCase, verdict: Verdict) -> Sequence[str]:
         by_judges = any(map(self.belief.decided.get, _BY_JUDGES))
         if by_judges and not case.by_people and verdict != "INCONCLUSIVE":
             return [_ASSUMPTION]
@@ -433,7 +433,9 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
     return data
 
 
-def _cases(gate: GateInput, tables: Tables, estimates: Mapping[str, Compared]) -> dict[str, Case]:
+def _cases(
+    gate: GateInput, tables: Tables, estimates: Mapping[str, Compared]
+) -> dict[str, GateCase]:
     """The comparisons that the gate decides."""
     settings = tables.plan["gate"]
     bias = gate.instrument["bias"] if gate.instrument else None
@@ -451,7 +453,7 @@ def _cases(gate: GateInput, tables: Tables, estimates: Mapping[str, Compared]) -
                 settings["power"],
             )
         saving = saving_of(comparison, settings, others)
-        cases[name] = Case(comparison, estimates[name], by_people, saving)
+        cases[name] = GateCase(comparison, estimates[name], by_people, saving)
     return cases
 
 
