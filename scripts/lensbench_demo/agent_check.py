@@ -14,6 +14,7 @@ from pathlib import Path
 from lensbench.agents import known_kinds, load_adapter, secret_names
 from lensbench.agents.sandbox import Place, find_sandbox
 from lensbench.agents.start import Said, assign, start_agent
+from lensbench.agents.taps import is_tapped
 from lensbench.core.error_texts import KNOWN_ERRORS
 from lensbench.core.errors import CheckFailed, UserError
 from lensbench.core.frozen_plan import AgentSettings
@@ -43,12 +44,12 @@ RUBBISH = (
 QUESTION = "Call the tool lens_grep with the query Cart. Then answer with the path of the file that it names.\n"
 
 
-def row(name: str, shown: object, seen: object = None) -> Check:
-    """The row of a fact that the agent shows, or the tee has seen."""
+def row(name: str, shown: object, seen: object = None, tee: str = "") -> Check:
+    """The row of a fact that the agent shows, or the tee has seen; `tee`: when runs have one."""
     if shown:
         return Check(name, "ok", f"shown: {shown}")
     if seen:
-        return Check(name, "ok", f"seen by the tee: {seen}")
+        return Check(name, "ok", f"seen by the tee{tee}: {seen}")
     return Check(name, "skipped", "not shown")
 
 
@@ -93,8 +94,17 @@ def counts(name: str, said: Said, expected: Expectation) -> Check:
     """Whether the run would count."""
     reason, detail = reason_of(said, expected)
     if reason:
-        return Check(name, "failed", f"{reason}: {detail}")
+        return Check(name, "failed", f"{reason}: {detail}; {_cause(said)}")
     return Check(name, "ok", "counts")
+
+
+def _cause(said: Said) -> str:
+    """What `read` failed at, or what the program printed last."""
+    if said.unread:
+        return f"`read` raises {said.unread}"
+    lines = said.transcript.split("\n")
+    last = [line for line in lines if line.strip()][-1:]
+    return f"its last line: {''.join(last)[:200] or 'none'}"
 
 
 def discarded(said: Said) -> Check:
@@ -149,12 +159,16 @@ def calls_of(outcome: Outcome) -> dict[str, str]:
     return calls
 
 
-def facts(said: Said, settings: AgentSettings) -> Iterator[Check]:
-    """What a result has of the run with a server."""
-    outcome, seen = said.outcome, said.seen
+def facts(said: Said, settings: AgentSettings, is_noted: bool) -> Iterator[Check]:
+    """What a result has of the run with a server; `is_noted`: the tee stands before the servers of runs, too."""
+    outcome = said.outcome
+    seen = said.seen
+    tee = ""
+    if not is_noted:
+        tee = " (runs have it with `agent.tee: true`)"
     version = getattr(load_adapter(settings["kind"]), "version", lambda settings: None)
-    yield row("offered", tools_of([SERVER], outcome.tools_offered or ()), seen.tools_offered)
-    yield row("called, worked", calls_of(outcome), calls_of(seen))
+    yield row("offered", tools_of([SERVER], outcome.tools_offered or ()), seen.tools_offered, tee)
+    yield row("called, worked", calls_of(outcome), calls_of(seen), tee)
     yield row("tokens", outcome.tokens)
     yield row("cost", outcome.cost_usd)
     yield row("model", outcome.models)
@@ -172,7 +186,8 @@ def main() -> None:
     config = Config(run_id="x", scenarios=())
     if given.configfile:
         config = read_config(given.configfile)
-    agent = config.agent.model_copy(update={"kind": given.kind, "tee": True})
+    own = config.agent.model_copy(update={"kind": given.kind})
+    agent = own.model_copy(update={"tee": True})
     for _, problem in agent_problems(agent, "agent", ("agent",), known_kinds()[:-1]):
         raise UserError(f"{problem}; --configfile names a config with the agent's settings")
     settings = agent.settings
@@ -188,7 +203,7 @@ def main() -> None:
         counts("a run with a server", treatment, Expectation([SERVER], [])),
         counts("a run without it", baseline, Expectation([], [SERVER])),
         discarded(stopped),
-        *facts(treatment, settings),
+        *facts(treatment, settings, is_tapped(own.settings)),
         *promises(treatment, given.kind),
     ]
     print(*table(checks), sep="\n")

@@ -144,6 +144,35 @@ def test_an_adapter_that_breaks_a_promise_fails(
     assert [name for name in failed if not name.startswith("a run")] == broken
 
 
+def test_what_runs_have_only_with_a_tee_is_said_with_its_key(tmp_path: Path) -> None:
+    site, program = tmp_path / "site", tmp_path / "tiny-agent"
+    install(site, "tiny_adapter", example().replace("TEE = True", "TEE = False"), "tiny")
+    program.write_text(TINY.format(python=sys.executable, messages=[GREET, LIST, GREP]))
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    _, output, _ = check(tmp_path, "tiny", site, command=[str(program)])
+    assert "seen by the tee (runs have it with `agent.tee: true`): ('mcp__lens" in output
+
+
+@pytest.mark.parametrize(
+    ("broken", "cause"),
+    [
+        ("version = 1 / 0", "`read` raises ZeroDivisionError"),
+        ("continue", "its last line: {"),
+    ],
+)
+def test_a_run_that_would_not_count_is_shown_with_its_cause(
+    broken: str, cause: str, tmp_path: Path
+) -> None:
+    site, program = tmp_path / "site", tmp_path / "tiny-agent"
+    text = example().replace("event = json.loads(line)", broken)
+    install(site, "tiny_adapter", text, "tiny")
+    program.write_text(TINY.format(python=sys.executable, messages=[GREET, LIST, GREP]))
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    code, output, _ = check(tmp_path, "tiny", site, command=[str(program)])
+    assert code == 1
+    assert f"; {cause}" in output
+
+
 def test_an_adapter_that_cannot_be_loaded_is_one_line_and_harms_no_other_kind(
     tmp_path: Path,
 ) -> None:
