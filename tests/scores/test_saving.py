@@ -1,6 +1,7 @@
 """SAVES: less of one quantity, and answers that are no worse."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -81,12 +82,21 @@ def kinds(gate: Any) -> set[str]:
     return {reason["kind"] for reason in gate["reasons"]}
 
 
+READING = Path(__file__).parents[2] / "docs" / "reading.md"
 MIXED = [8, 6, 7, 7] * 12
 """48 scores."""
 SHIFTED = [7, 7, 7, 7, 8, 6, 7, 7] * 6
 
 
 ALL = [10] * 40, [10] * 40
+
+
+def test_the_saves_that_reading_quotes_is_one_of_the_gate(bench: Make) -> None:
+    page = " ".join(READING.read_text(encoding="utf-8").replace("   > ", "").split())
+    sentence = decided(made(bench, MIXED, SHIFTED, 0.7, usd=0.5))["sentence"]
+    quoted, _, holds = sentence.partition(" This holds ")
+    assert quoted in page
+    assert holds
 
 
 @pytest.mark.parametrize(
