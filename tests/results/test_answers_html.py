@@ -97,6 +97,19 @@ def test_evidence_is_marked_in_each_item_at_the_place_that_the_judge_meant_and_m
     assert {"a-c1", "a-c2"} == set(re.findall(r'id="([^"]*)"', answer.html))
 
 
+LINES = [
+    "The class is in src/class_t00.py.",
+    "The test is in src/test_t00.py.",
+    "The cause is in src/cause_t00.py.",
+]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_evidence_is_marked_whole_where_its_words_come_again_in_later_lines(line: str) -> None:
+    html = mark_answer("\n".join(LINES), [Evidence(1, line)], "a").html
+    assert f'<mark><span id="a-c1"></span>{line}<sup>1</sup></mark>' in html
+
+
 def test_evidence_that_is_rendered_away_or_misplaced_or_no_word_is_marked_where_it_stands() -> None:
     text = "see [the file](https://example.org/core)"
     answer = mark_answer(text, [Evidence(1, "https://example.org/core")], "a")

@@ -137,19 +137,23 @@ class _Places:
     def spans(self, content: str) -> Iterator[str]:
         """The content as HTML, line by line; a line that is spelled differently, word by word."""
         for line in content.splitlines(keepends=True):
-            if span := self._span(line):
+            span = self._span(line)
+            if span is not None:
                 yield span
-            else:
-                yield from (self._span(word) or escape(word) for word in _WORDS.split(line))
+                continue
+            for word in _WORDS.split(line):
+                placed = self._span(word)
+                yield escape(word) if placed is None else placed
 
-    def _span(self, piece: str) -> str:
+    def _span(self, piece: str) -> str | None:
+        """The HTML of a piece, which may be ""; None where the source has no such text."""
         start = (
             self.text.find(piece, self.at, min(self.end, self.at + len(piece) + _AHEAD))
             if piece.strip()
             else -1
         )
         if start < 0:
-            return ""
+            return None
         self.at = start + len(piece)
         return self.show(start, piece)
 
