@@ -416,7 +416,7 @@ def test_by_the_protocol_a_record_is_that_of_the_programs_own_adapter(
 
 def test_copilot_accepts_a_server_and_never_starts_it(tmp_path: Path) -> None:
     """Its output was recorded with the service of another provider: it was not tried with an account."""
-    recorded = Path(__file__).parent / "streams" / "copilot-acp.jsonl"
+    recorded = Path(__file__).parent / "copilot-acp.jsonl"
     said = start(tmp_path, ("sh", "-c", f"cat {recorded}; cat > /dev/null"), SERVER)
     assert (said.answer, said.outcome.agent_version) == ("It is in src/cart.py.", "1.0.102")
     assert said.outcome.calls == (Call("other", 1, 1),)

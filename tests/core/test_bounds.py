@@ -9,7 +9,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Call, Outcome, bounded
 from lensbench.core.system.yaml_places import MAX_BYTES
 from lensbench.plan.task_files import read_scenarios
-from lensbench.results.page.answers import MAX_SHOWN, Evidence, mark_answer
+from lensbench.results.page.answers import LONGEST_ANSWER, Evidence, mark_answer
 from lensbench.runs.attempt import server_calls
 
 
@@ -42,8 +42,8 @@ def test_a_huge_answer_is_cut_on_pages_and_says_how_much_is_in_its_file() -> Non
     marked = mark_answer(
         answer, [Evidence(1, "It is in core.py.", 0), Evidence(2, "word", len(answer) - 5)], "a"
     )
-    assert len(marked.html) < 2 * MAX_SHOWN
-    assert f"... and {len(answer) - MAX_SHOWN:,} more characters" in marked.html
+    assert len(marked.html) < 2 * LONGEST_ANSWER
+    assert f"... and {len(answer) - LONGEST_ANSWER:,} more characters" in marked.html
     assert 1 in marked.places
 
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from lensbench.core.markdown import Show, linked_html
 
-_LONGEST_ANSWER = 200_000
+LONGEST_ANSWER = 200_000
 """The maximum characters of an answer on a page; typical answers have 2,000 to 20,000."""
 
 
@@ -46,7 +46,7 @@ class _Span(NamedTuple):
 
 def mark_answer(answer: str, evidence: Iterable[Evidence], prefix: str) -> MarkedAnswer:
     """The answer as safe HTML, with ids that start with `prefix`; evidence in removed markup in plain text."""
-    text = answer[:_LONGEST_ANSWER]
+    text = answer[:LONGEST_ANSWER]
     pieces = list[tuple[int, int]]()
 
     def note(start: int, piece: str) -> str:
@@ -69,10 +69,10 @@ def mark_answer(answer: str, evidence: Iterable[Evidence], prefix: str) -> Marke
 
 
 def safe_html(text: str, show: Show = lambda _, piece: escape(piece)) -> str:
-    """Markdown as HTML without active content; a text longer than _LONGEST_ANSWER is cut."""
-    left = len(text) - _LONGEST_ANSWER
+    """Markdown as HTML without active content; a text longer than LONGEST_ANSWER is cut."""
+    left = len(text) - LONGEST_ANSWER
     if left > 0:
-        text = f"{text[:_LONGEST_ANSWER]}\n\n... and {left:,} more characters, in the file of the answer."
+        text = f"{text[:LONGEST_ANSWER]}\n\n... and {left:,} more characters, in the file of the answer."
     return linked_html(text, show)
 
 
