@@ -172,7 +172,7 @@ def _passages(
     per_file: Counter[str] = Counter()
 
     def score(passage: Passage) -> float:
-        total = sum(left[term] for term in passage.terms)
+        total = math.fsum(left[term] for term in passage.terms)
         if passage.name.rpartition(".")[2] in question.names:
             total *= NAMED
         return total * worth[passage.path]
@@ -208,7 +208,7 @@ def _passages_of(
         score = {}
         for line in lines:
             terms |= on_line[line]
-            score[line] = sum(weights[term] for term in on_line[line])
+            score[line] = math.fsum(weights[term] for term in on_line[line])
         lines.sort(key=lambda line: -score[line])
         passages.append(Passage(path, name, tuple(lines), frozenset(terms)))
     return passages
