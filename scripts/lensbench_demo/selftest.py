@@ -68,7 +68,8 @@ def selftest(controls: Iterable[Control], folder: Path, at_once: int) -> Iterato
 
 
 def _finding(control: Control, project: Path) -> ControlOutcome:
-    ok, is_late = False, False
+    ok = False
+    is_late = False
     try:
         sandbox = find_sandbox(AUTO)
         if control.looks_around and not sandbox.program:
@@ -111,8 +112,10 @@ def judge(control: Control, planted: Planted, results: Results[float]) -> tuple[
     scores = {(run["task"], run["condition"]): run["score"] for run in results["runs"]}
     wrong = [key for key, score in planted.items() if scores.get(key) != float(score)]
     estimates = results["estimates"][control.treatment]
-    overall, verdict = estimates["score"]["overall"], estimates["gate"].verdict
-    low, high = overall.low, overall.high
+    overall = estimates["score"]["overall"]
+    verdict = estimates["gate"].verdict
+    low = overall.low
+    high = overall.high
     if low is None or high is None:
         interval = "no interval"
         holds = control.stated[0] == control.stated[1]

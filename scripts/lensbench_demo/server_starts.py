@@ -216,7 +216,8 @@ def _cures(
 
 def _with_module(trial: Trial, module: str) -> Iterator[Trial]:
     """The trial with a visible module: beside the script, here, or where an editable installation points to."""
-    entry, here = trial.entry, os.getcwd()
+    entry = trial.entry
+    here = os.getcwd()
     scripts = [
         os.path.dirname(part)
         for part in entry.command[1:]

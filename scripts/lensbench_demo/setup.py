@@ -431,7 +431,8 @@ def lacking(wishes: Wishes) -> Sequence[Cure]:
 
 def what_next(wishes: Wishes) -> Iterator[str]:
     """The lines that end `init`: the command of the real run and its price, and the same for a verdict."""
-    config, key = wishes.files["config"], wishes.key
+    config = wishes.files["config"]
+    key = wishes.key
     if wishes.agent in programs() and not reported_version(wishes.agent):
         yield f"{wishes.agent} does not start here: install it, and write its version into {config}."
     yield f"Read the tasks in {wishes.files['tasks']}{f', and export {key}' if key else ''}. Then the real run:"
@@ -447,7 +448,8 @@ def _is_a_trial(wishes: Wishes) -> Iterator[str]:
     enough = usual_tasks(cast("GateSettings", Gate().model_dump()))
     if enough is None or len(wishes.tasks) >= enough:
         return
-    gain, spread = f"{100 * USUAL.delta:g}", f"{100 * USUAL.sd:g}"
+    gain = f"{100 * USUAL.delta:g}"
+    spread = f"{100 * USUAL.sd:g}"
     command = f"size --sd {spread} --effect {gain}"
     if len({task.repository for task in wishes.tasks}) == 1:
         command = f"generate --count {enough} --output {wishes.files['tasks']}"

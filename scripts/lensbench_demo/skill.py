@@ -142,7 +142,8 @@ def report(folder: Path) -> None:
 
 def show_status(folder: Path) -> None:
     """Prints the progress of the benchmark; after a failure, also the end of the log."""
-    log, worker = folder / LOG, at_work(folder)
+    log = folder / LOG
+    worker = at_work(folder)
     if not worker and not RunFolder(folder).results_json.exists() and log.exists():
         last = log.read_text(errors="replace", encoding="utf-8").splitlines()[-LAST_LINES:]
         print(f"the end of {log}:", *last, sep="\n")
@@ -211,10 +212,12 @@ def main() -> None:
     for name, does in ACTIONS.items():
         one.add_argument(f"--{name}", metavar="<run_id>", nargs="?", const="", help=does)
     arguments, options = parser.parse_known_args()
-    action, run_id = "run", ""
+    action = "run"
+    run_id = ""
     for name in ACTIONS:
         if getattr(arguments, name) is not None:
-            action, run_id = name, getattr(arguments, name)
+            action = name
+            run_id = getattr(arguments, name)
     if options and action not in STARTING:
         parser.error(f"unrecognized arguments: {' '.join(options)}")
     bench = read_bench(run_id)

@@ -48,7 +48,8 @@ def render_set(result: Made) -> str:
 
 def with_more(text: str, result: Made) -> str:
     """The text of a set with new tasks at its end. Raises UserError where `tasks` is not its last key."""
-    before, source = yaml.safe_load(text), result.source.model_dump(mode="json")
+    before = yaml.safe_load(text)
+    source = result.source.model_dump(mode="json")
     repository = next(
         (name for name, value in before.get("repositories", {}).items() if value == source), source
     )

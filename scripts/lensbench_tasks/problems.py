@@ -217,11 +217,13 @@ def _facts(task: Task) -> list[tuple[str, str, str]]:
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> bool:
     """True when the subjects of two questions differ in at most a fifth."""
-    first, second = set(one), set(other)
+    first = set(one)
+    second = set(other)
     return len(first & second) >= SIMILAR * len(first | second)
 
 
 def _overlap(one: Sequence[object], other: Sequence[object]) -> bool:
     """True when half of the facts of the task with fewer facts are also in the other one."""
-    first, second = set(one), set(other)
+    first = set(one)
+    second = set(other)
     return len(first & second) >= max(1, SHARED * min(len(first), len(second)))

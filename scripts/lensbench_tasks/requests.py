@@ -56,7 +56,8 @@ def check_requests(config_file: Path) -> None:
             plan, bodies = _bodies(config, folder)
     finally:
         end_children()
-    baseline, names = plan["baseline"], shown_names(plan)
+    baseline = plan["baseline"]
+    names = shown_names(plan)
     additions: dict[str, Addition] = {}
     for name in treatments(plan):
         found = list(differences(json.loads(bodies[baseline]), json.loads(bodies[name])))
@@ -102,7 +103,8 @@ def _bodies(config: Config, folder: Path) -> tuple[Plan, Mapping[str, bytes]]:
         findings = PreflightFindings.read(folder)
         findings.packages |= packages
         findings.write(folder)  # where runs look for them
-    sandbox, bodies = find_sandbox(plan["sandbox"]), {}
+    sandbox = find_sandbox(plan["sandbox"])
+    bodies = {}
     redact = Redactor(secret_names(plan["agent"]), os.environ, mcp_secrets(plan))
     for name in compared(plan):
         prompt = prompt_of(task, config.agent)

@@ -205,7 +205,8 @@ def _time_of_day(at: re.Match[str], now: float) -> float:
     from zoneinfo import ZoneInfo  # few runs need it
 
     zone: tzinfo | None = ZoneInfo(at["zone"]) if at["zone"] else None  # None: the machine's
-    hour, minute = int(at["hour"]) % 12, int(at["minute"] or 0)
+    hour = int(at["hour"]) % 12
+    minute = int(at["minute"] or 0)
     if at["half"].lower() == "pm":
         hour += 12
     today = datetime.fromtimestamp(now, zone).replace(
@@ -214,7 +215,8 @@ def _time_of_day(at: re.Match[str], now: float) -> float:
     if not at["month"]:
         is_past = today.timestamp() < now - JUST_NOW_S
         return (today + timedelta(days=1)).timestamp() if is_past else today.timestamp()
-    month, year = datetime.strptime(at["month"], "%b").month, int(at["year"] or today.year)
+    month = datetime.strptime(at["month"], "%b").month
+    year = int(at["year"] or today.year)
     date = today.replace(year=year, month=month, day=int(at["day"]))
     is_next_year = not at["year"] and date.timestamp() < now - 86400
     return date.replace(year=year + 1).timestamp() if is_next_year else date.timestamp()

@@ -272,7 +272,8 @@ def _bubblewrap(settings: SandboxSettings) -> Sandbox:
     secret += tuple(releases(settings.get("packages", ()), paths))
     sharing = "sandbox_network is shared" if settings.get("network", "shared") == "shared" else ""
     limits = {**DEFAULT_LIMITS, **settings.get("limits", {})}
-    hosts, same_path = tuple(settings.get("hosts", ())), settings.get("same_path", False)
+    hosts = tuple(settings.get("hosts", ()))
+    same_path = settings.get("same_path", False)
     sandbox = Sandbox("", "", program, paths, secret, hosts, sharing, limits, same_path)
     try:
         return replace(sandbox, name=_try(sandbox))
@@ -289,7 +290,8 @@ def _try(sandbox: Sandbox) -> str:
     """The version of bubblewrap, which says it in the sandbox that agents get. Raises OSError when it does not."""
     with private_folder() as private:
         os.mkdir(os.path.join(private, "tmp"))
-        network, version = Network(shared=sandbox.shared_network), (sandbox.program, "--version")
+        network = Network(shared=sandbox.shared_network)
+        version = (sandbox.program, "--version")
         argv = _start(sandbox, private, (), network, version, ["--remount-ro", "/"])
         try:
             process = subprocess.run(
@@ -318,7 +320,8 @@ def _start(
     mounts: Sequence[str],
 ) -> tuple[str, ...]:
     """`argv` wrapped in the nested programs of `sandbox_start`."""
-    ways, options = [], [] if network.shared else ["--unshare-net"]
+    ways = []
+    options = [] if network.shared else ["--unshare-net"]
     addresses = addresses_of(network.hosts)
     if addresses:
         folder = os.path.join(private, "reach")

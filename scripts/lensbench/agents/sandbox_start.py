@@ -51,8 +51,12 @@ CGROUPS = "/sys/fs/cgroup"
 
 def keyring_filter() -> bytes:
     """A BPF program that disables kernel keyring calls (ENOSYS), because keyrings have no namespaces."""
-    load, equal, also, end = 0x20, 0x15, 0x54, 0x06
-    allow, deny = 0x7FFF0000, 0x00050000 | 38
+    load = 0x20
+    equal = 0x15
+    also = 0x54
+    end = 0x06
+    allow = 0x7FFF0000
+    deny = 0x00050000 | 38
     steps: list[tuple[int, int, int, int]] = []
     for architecture, calls in KEYRING_CALLS.items():
         steps += [
@@ -132,7 +136,8 @@ def _write(file: str, text: str) -> None:
 def _silence(listening: Listening) -> None:
     """Leaves this process only its sockets: no output, no lock."""
     gc.freeze()  # a freed file of the parent closes a later one
-    null, kept = os.open(os.devnull, os.O_RDWR), [server.fileno() for server, _ in listening]
+    null = os.open(os.devnull, os.O_RDWR)
+    kept = [server.fileno() for server, _ in listening]
     for number in map(int, os.listdir("/proc/self/fd")):
         if number < 3:
             os.dup2(null, number)
@@ -162,7 +167,8 @@ def _set_limit(name: str, value: float) -> None:
 
 def _make_groups(limits: Settings) -> list[str]:
     """Creates control groups with the limits, as far as this user may."""
-    memory, processes = str(int(limits["memory_gb"] * GB)), str(limits["processes"])
+    memory = str(int(limits["memory_gb"] * GB))
+    processes = str(limits["processes"])
     values = {"memory.max": memory, "memory.swap.max": "0", "pids.max": processes}
     values_of = {
         "memory": {"memory.limit_in_bytes": memory},
@@ -359,7 +365,8 @@ def _watch_disk(sandbox: int, folder: str, disk: float, has_ended: Callable[[flo
     """Ends the process of the descriptor `sandbox` when `folder` has grown by more than `disk` bytes."""
     import signal
 
-    limit, pause_s = _size(folder) + disk, LOOK_S
+    limit = _size(folder) + disk
+    pause_s = LOOK_S
     while not has_ended(pause_s):
         began = time.monotonic()
         if _size(folder) > limit:

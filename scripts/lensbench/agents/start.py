@@ -147,7 +147,8 @@ def _start(assignment: Assignment, place: Place, timeout_s: float, redact: Redac
             return None if over is None else EXIT_GRACE_S if over else math.inf
         return None
 
-    invocation, workspace = adapter.command(assignment), place.outside(assignment.workspace)
+    invocation = adapter.command(assignment)
+    workspace = place.outside(assignment.workspace)
     hosts = model_hosts(assignment.settings)
     write_files(invocation, assignment, place)
     network = place.network(invocation.env, assignment.mcp_file, hosts).name

@@ -308,7 +308,8 @@ def tee(command: Sequence[str], to: str, name: str, words: str = "") -> None:
     file = opened(to)
     others = _words(words, name)
     server = Server()
-    questions, answers = os.pipe(), os.pipe()
+    questions = os.pipe()
+    answers = os.pipe()
     if (between := os.fork()) == 0:
         if os.fork() == 0:  # no child of the server, which may wait for all of its own
             agent = os.dup(0), os.dup(1)

@@ -230,7 +230,8 @@ def _run(command: str, environment: Environment, place: Place, private: str) -> 
     env = {name: value for name, value in os.environ.items() if name.startswith(_PASSED)}
     home = os.path.join(private, "session", "home")
     for name in _OWN_SETTINGS:
-        source, target = Path.home() / name, Path(home, name)
+        source = Path.home() / name
+        target = Path(home, name)
         if source.is_file() and not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)

@@ -320,7 +320,8 @@ class _Job:
         if PurePosixPath(first).name in ("pytest", "py.test"):
             python = _found("python", os.path.dirname(first) + os.pathsep + path, self.environment)
         else:
-            python, rest = first, rest[2:]
+            python = first
+            rest = rest[2:]
         return [python, "-s", f"{JUDGE}/{STARTER}", report, *rest]
 
     def results(self, run: TestRun) -> dict[str, TestResult]:
@@ -372,7 +373,9 @@ class _Watch:
     """Watches all processes of a test run until it ends or exceeds a limit."""
 
     def __init__(self, process: subprocess.Popen[bytes], tests: Tests, began: float) -> None:
-        self._process, self._tests, self._deadline = process, tests, began + tests.timeout_s
+        self._process = process
+        self._tests = tests
+        self._deadline = began + tests.timeout_s
         self._root = psutil.Process(process.pid)
         self.memory_mb = 0
 
@@ -399,7 +402,8 @@ class _Watch:
                 )
 
     def _use(self) -> tuple[int, int]:
-        memory, count = 0, 0
+        memory = 0
+        count = 0
         for process in [self._root, *descendants(self._root.pid)]:
             try:
                 memory += process.memory_info().rss

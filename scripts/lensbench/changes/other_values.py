@@ -66,7 +66,8 @@ class OtherValues:
         letters = [match for match in _LETTER.finditer(text) if match[0][0] != "\\"]
         if not letters:
             return f"{text}x"
-        place, letter = letters[-1].start(), letters[-1][0]
+        place = letters[-1].start()
+        letter = letters[-1][0]
         first = ord("a" if letter.islower() else "A")
         other = chr((ord(letter) - first + self.step) % 26 + first)
         return text[:place] + other + text[place + 1 :]

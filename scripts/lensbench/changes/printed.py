@@ -99,7 +99,8 @@ _CARGO_WORDS = {"ok": _PASSED, "FAILED": _FAILED, "ignored": _SKIPPED}
 
 def _cargo(content: str, files: Files) -> Found:
     panics = _CARGO_PANIC.findall(content)
-    file, asserted = "", {test for test, said in panics if not _LANGUAGES_OWN.match(said)}
+    file = ""
+    asserted = {test for test, said in panics if not _LANGUAGES_OWN.match(said)}
     for line in map(str.rstrip, io.StringIO(content)):
         if match := _CARGO_FILE.match(line):
             file = next((path for path in files if f"/{path}".endswith(f"/{match[1]}")), match[1])
@@ -161,7 +162,8 @@ _RESULT = re.compile(
 
 
 def _unittest(content: str, files: Files, names: dict[str, str]) -> Found:
-    file, pending = "", ""
+    file = ""
+    pending = ""
     for line in map(str.strip, io.StringIO(content)):
         if match := _SYMPY_FILE.match(line):
             file = match[1]

@@ -15,7 +15,9 @@ class Reporter:
     """Writes the result of each phase of a test as it ends; nothing is kept that could be changed later."""
 
     def __init__(self, report: TextIO, nonce: str) -> None:
-        self._report, self._nonce, self._lines = report, nonce, 0
+        self._report = report
+        self._nonce = nonce
+        self._lines = 0
 
     def _write(self, *values: str | int) -> None:
         self._report.write(json.dumps([self._nonce, *values]) + "\n")

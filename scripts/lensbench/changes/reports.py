@@ -83,12 +83,14 @@ def _collect(
 
 
 def _label(file: str, classname: str, names: list[str]) -> str:
-    place, name = _in_repository(classname), " > ".join(names)
+    place = _in_repository(classname)
+    name = " > ".join(names)
     head, _, suites = place.partition(" > ")
     if suites and (
         head == file or (not file and "." in head)
     ):  # tap: the class is the file with the suites
-        file, place = head, suites
+        file = head
+        place = suites
     if _in_repository(name) == (file or place):
         return file or place
     if file and place not in ("", file, _NODE):
@@ -128,7 +130,8 @@ def read_lines(content: str, nonce: str) -> dict[str, TestResult]:
     Raises Forged for a line that the reporter did not write, and ValueError when the end is missing.
     """
     results: dict[str, TestResult] = {}
-    count, is_end = 0, False
+    count = 0
+    is_end = False
     for line in io.StringIO(content):
         try:
             entry = json.loads(line)

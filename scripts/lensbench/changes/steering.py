@@ -76,7 +76,8 @@ def steering(
     tree: Path,
 ) -> tuple[str, ...]:
     """The skipped ones among the changed `paths` of `tree`; `files` are the task's hidden files."""
-    files, modules = set(files), _installed_modules(environment, tree)
+    files = set(files)
+    modules = _installed_modules(environment, tree)
     roots = {root for path in files if (root := _test_root(path))}
     script = {
         PurePosixPath(word).as_posix() for word in [word for word in command if word[:1] != "-"][:2]

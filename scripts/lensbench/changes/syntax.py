@@ -85,7 +85,9 @@ def edited_node(node: Node, edits: Iterable[Edit]) -> str:
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
     """The text after the edits; one inside a replaced range has no effect."""
-    data, pieces, end = text.encode(), list[bytes](), 0
+    data = text.encode()
+    pieces = list[bytes]()
+    end = 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end > edit.start, edit.rank)):
         if edit.start >= end:
             pieces += [data[end : edit.start], edit.text.encode()]

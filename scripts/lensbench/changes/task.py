@@ -247,10 +247,8 @@ def task_file(folder: Path, task: str) -> Path:
 
 def write_task(folder: Path, task: ChangeTask) -> None:
     """Freezes a task; an unchanged file is not rewritten, so that nothing is judged again."""
-    path, text = (
-        task_file(folder, task.id),
-        json.dumps(task.model_dump(mode="json"), indent=1, sort_keys=True) + "\n",
-    )
+    path = task_file(folder, task.id)
+    text = json.dumps(task.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         write_atomic(path, text)
 

@@ -110,7 +110,8 @@ class _Plain:
     helpers = ""
 
     def __init__(self, values: OtherValues, suffix: str) -> None:
-        self._values, self._is_go = values, suffix == ".go"
+        self._values = values
+        self._is_go = suffix == ".go"
 
     def tests(self, root: Node) -> Iterator[tuple[Node, str]]:
         """The test functions with their names."""

@@ -73,7 +73,8 @@ class WrongPython:
     """The edits of a test file."""
 
     def __init__(self, values: OtherValues, helper: str) -> None:
-        self._values, self._helper = values, helper
+        self._values = values
+        self._helper = helper
 
     @property
     def helpers(self) -> str:
@@ -97,11 +98,13 @@ class WrongPython:
         if kind is CopyKind.EVERYTHING:
             yield from self._literals(body)
             units = [unit for unit in units if unit.type == "with_statement"]
-        strict, begun = 0, f"{self._helper}_begun"
+        strict = 0
+        begun = f"{self._helper}_begun"
         contexts: dict[int, Node] = {}
         for unit in units:
             edits = list(self._unit(unit, kind))
-            pieces, is_own = "", _function_of(unit) == test
+            pieces = ""
+            is_own = _function_of(unit) == test
             if kind is CopyKind.EACH and edits and is_own:
                 pieces = self._strict(unit, edits)
             if pieces:
@@ -198,8 +201,10 @@ class WrongPython:
 
     def _guarded(self, context: Node) -> Iterator[Edit]:
         """An assertion at the end of a `with` that must leave it; where it does not, the test ends, and passes."""
-        clause, body = _clause(context), field(context, "body")
-        outer, inner = _indent(context), _indent(body.children[0]) if body is not None else ""
+        clause = _clause(context)
+        body = field(context, "body")
+        outer = _indent(context)
+        inner = _indent(body.children[0]) if body is not None else ""
         if body is None or not outer or not inner:
             return
         first = clause.children[0]
@@ -248,7 +253,8 @@ def _clause(node: Node) -> Node:
 
 def _contexts(unit: Node, test: Node) -> Iterator[Node]:
     """The outermost `with` of a test around an assertion that is none itself."""
-    outermost, node = None, unit.parent
+    outermost = None
+    node = unit.parent
     while node is not None and node != test:
         if node.type == "with_statement" and not _is_assertion(node):
             outermost = node

@@ -56,7 +56,9 @@ class WrongScript:
     """The edits of a test file."""
 
     def __init__(self, values: OtherValues, helper: str, is_typed: bool) -> None:
-        self._values, self._helper, self._is_typed = values, helper, is_typed
+        self._values = values
+        self._helper = helper
+        self._is_typed = is_typed
 
     @property
     def _held(self) -> str:
@@ -131,7 +133,8 @@ class WrongScript:
     def _call(self, call: Node) -> Iterator[Edit]:
         """An assertion with other values in the place of those that are expected."""
         function = text_of(field(call, "function"))
-        method, arguments = function.rpartition(".")[2], _arguments(call)
+        method = function.rpartition(".")[2]
+        arguments = _arguments(call)
         if _NEGATED.search(method) or re.search(r"\.not\b", function):
             return
         is_chain = "(" in function or ".should" in function
@@ -165,7 +168,8 @@ class WrongScript:
 
     def _compared(self, condition: Node) -> Iterator[Edit]:
         for node in walk(condition, lambda node: node.type == "unary_expression"):
-            left, right = field(node, "left"), field(node, "right")
+            left = field(node, "left")
+            right = field(node, "right")
             sign = text_of(field(node, "operator"))
             if left is None or right is None or sign not in ("===", "==", "<", ">", "<=", ">="):
                 continue
@@ -252,10 +256,12 @@ def _last_call(expression: Node) -> Node | None:
 
 def _first_call(call: Node) -> Node | None:
     """The call at the beginning of a chain, such as `expect(value)`."""
-    found, node = None, field(call, "function")
+    found = None
+    node = field(call, "function")
     while node is not None:
         if node.type == "call_expression":
-            found, node = node, field(node, "function")
+            found = node
+            node = field(node, "function")
         elif node.type == "member_expression":
             node = field(node, "object")
         else:

@@ -114,7 +114,8 @@ class Job(NamedTuple):
     def expected(self) -> Expectation:
         """The MCP servers of this condition, and those that only other conditions have."""
         servers = self.condition["servers"]
-        findings, tasks = PreflightFindings.read(self.folder), self.plan["tasks"]
+        findings = PreflightFindings.read(self.folder)
+        tasks = self.plan["tasks"]
         tools = findings.tools.get(self.run.condition, {})
         if (
             tools
@@ -309,7 +310,8 @@ def _ask(
 
 def _with_cost(job: Job, record: Record) -> Record:
     """The record with the agent's version and the price of its tokens; what it cost is noted as spent."""
-    outcome, hours = record.outcome, (record.attempt.duration_s or 0.0) / 3600
+    outcome = record.outcome
+    hours = (record.attempt.duration_s or 0.0) / 3600
     ask = getattr(load_adapter(job.agent["kind"]), "version", None)
     if ask and outcome.finished and not outcome.agent_version:  # not shown by its output
         outcome = replace(outcome, agent_version=ask(job.agent))
@@ -322,11 +324,10 @@ def _checked(
     job: Job, place: Place, assignment: Assignment, tried: Tried, reply: Said, redact: Redactor
 ) -> Tried:
     """The attempt with the results of all checks, including the reason why it is invalid, if there is one."""
-    workspace, log = (
-        place.outside(assignment.workspace),
-        os.path.join(place.private, "session", "server.jsonl"),
-    )
-    after, patch = "", b""
+    workspace = place.outside(assignment.workspace)
+    log = os.path.join(place.private, "session", "server.jsonl")
+    after = ""
+    patch = b""
     outcome = _with_asked_servers(
         tried.record.outcome, assignment, place
     )  # while what they keep is there
@@ -360,7 +361,8 @@ def _checked(
         said = said_by(with_login, read_text(log), reply.tap_lines)
         ended = login_ended(detail, said)
         if ended:
-            reason, detail = DiscardReason.LOGIN_ENDED, ended[:LONGEST_LINE]
+            reason = DiscardReason.LOGIN_ENDED
+            detail = ended[:LONGEST_LINE]
     return tried._replace(record=_because(record, reason, redact(detail)), patch=patch)
 
 
@@ -404,7 +406,8 @@ def _fault(
     if direct:
         return DiscardReason.CONTAMINATED, f"by the address of a server: {direct[0]}"
     if record.tree_after != record.tree_before and not job.is_change:
-        tree, workspace = job.repository["tree"], place.outside(record.workspace)
+        tree = job.repository["tree"]
+        workspace = place.outside(record.workspace)
         names = [] if job.is_closed_book else changed_paths(tree, workspace)
         named = printable(some_of(names, MOST_NAMED)) or "files in an empty folder"
         return DiscardReason.WORKSPACE_CHANGED, f"changed: {named}"
@@ -455,12 +458,15 @@ def remove_written(paths: Sequence[str], workspace: Path, tree: Path) -> None:
 def prepare(job: Job, place: Place, redact: Redactor) -> Assignment:
     """The folders and files of an attempt, by their paths for the agent, which are the same in every condition. Fetches
     the tokens of servers with a login, which `redact` hides; raises StopEverything when there is none."""
-    repo, session = os.path.join(place.private, "repo"), os.path.join(place.private, "session")
+    repo = os.path.join(place.private, "repo")
+    session = os.path.join(place.private, "session")
     if job.is_closed_book:
         os.mkdir(repo)
     else:
         copy_tree(job.repository["tree"], repo)
-    workspace, agent, expected = place.inside(repo), job.agent, job.expected
+    workspace = place.inside(repo)
+    agent = job.agent
+    expected = job.expected
     program: Program | None = getattr(load_adapter(agent["kind"]), "PROGRAM", None)
     mentions = _MENTION.findall(job.prompt) if program and "@" in program.commands else ()
     if mention := next(
@@ -470,10 +476,8 @@ def prepare(job: Job, place: Place, redact: Redactor) -> Assignment:
         raise UserError(f"task {job.run.task!r}: its prompt has @{mention}, {how}")
     log = place.inside(os.path.join(session, "server.jsonl"))
     values = {"workspace": workspace, "python": sys.executable, "server_log": log}
-    packages, mcp = (
-        PreflightFindings.read(job.folder).packages,
-        json.loads(fill_mcp_file(job.condition, values)),
-    )
+    packages = PreflightFindings.read(job.folder).packages
+    mcp = json.loads(fill_mcp_file(job.condition, values))
     entries = with_tokens(mcp["mcpServers"], redact)
     servers = {name: _launched(entry, packages) for name, entry in entries.items()}
     everywhere = {

@@ -197,7 +197,8 @@ class Starts(NamedTuple):
 
 def starts_of(folder: Path, runs: Iterable[RunId]) -> Starts:
     attempts = ends = 0
-    crashed, interrupted = set(), set()
+    crashed = set()
+    interrupted = set()
     for run in runs:
         own = entries(folder, run)
         discards = [entry.read_discard() for entry in own if DISCARD in entry.files]

@@ -111,11 +111,11 @@ def budget(plan: Plan, agents: Sequence[AgentSettings]) -> Iterator[Check]:
     """Whether `budget.max_usd` can hold for each agent: one that reports no dollars needs tokens and a price."""
     limit = plan["budget"]["max_usd"]
     for agent in agents if limit else ():
-        adapter, kind, model = load_adapter(agent["kind"]), agent["kind"], agent["model"]
-        shows, is_foreign = (
-            getattr(adapter, "COST", ""),
-            bool(agent["provider"] or agent["base_url"]),
-        )
+        adapter = load_adapter(agent["kind"])
+        kind = agent["kind"]
+        model = agent["model"]
+        shows = getattr(adapter, "COST", "")
+        is_foreign = bool(agent["provider"] or agent["base_url"])
         names = filter(None, (agent["served"], agent["models"].get(model), model))
         price = next(
             (in_words(name, rate) for name in names if (rate := price_of(name, plan["prices"]))), ""
@@ -206,7 +206,8 @@ def _try_runs(
                 folder, RunId(task.id, condition), plan, prompt_of(task, config.agent), facts, 0.0
             )
             try:
-                place, is_first = Place(sandbox, private), condition == first
+                place = Place(sandbox, private)
+                is_first = condition == first
                 listing = _try_run(config, job, place, adapter, is_first, findings, advise, redact)
                 if listing:
                     check_listing(condition, settings, listing, findings)
@@ -228,7 +229,8 @@ def _starting(settings: Condition) -> str:
 
 def _repository(name: str, repository: Prepared) -> Check:
     """A check of the git history, which packages do not have, and of the submodules."""
-    detail, history = name, repository.history
+    detail = name
+    history = repository.history
     loss = f" (history {history})" if history.startswith("dropped") else ""
     if loss or history == "none":
         detail += (
@@ -293,7 +295,8 @@ def _try_run(
 ) -> Listing | None:
     """Checks a run without an agent; returns what its servers list, if they were started."""
     assignment = prepare(job, place, redact)
-    workspace, invocation = place.outside(assignment.workspace), adapter.command(assignment)
+    workspace = place.outside(assignment.workspace)
+    invocation = adapter.command(assignment)
     if is_first:
         findings.checks += _agent(adapter, invocation, job.agent, workspace)
         if job.agent["command"] and not findings.failed:
@@ -302,7 +305,8 @@ def _try_run(
     if not config.preflight.servers or not _brings(job.condition):
         return None
     listing = None
-    name, condition = job.run.condition, config.conditions[job.run.condition]
+    name = job.run.condition
+    condition = config.conditions[job.run.condition]
     try:
         results = _command(job, "setup", workspace)
         findings.checks += results
@@ -320,7 +324,8 @@ def _try_run(
 
 def _workspace(job: Job, workspace: Path, cures: list[Cure]) -> Iterator[Check]:
     """Whether setup and servers left the repository as it was; new folders may be an index."""
-    tree, name = Path(job.repository["tree"]), f"{job.run.condition}: workspace"
+    tree = Path(job.repository["tree"])
+    name = f"{job.run.condition}: workspace"
     writes = job.condition.get("writes", ())
     for path in writes:
         if os.path.lexists(tree / path):
@@ -343,7 +348,8 @@ def _workspace(job: Job, workspace: Path, cures: list[Cure]) -> Iterator[Check]:
 def _command(job: Job, word: Command, workspace: str) -> list[Check]:
     if not job.condition.get(word):
         return []
-    name, failure = job.run.condition, run_command(job.condition, word, workspace)
+    name = job.run.condition
+    failure = run_command(job.condition, word, workspace)
     if failure:
         return [Check(f"{name}: {word}", "failed", f"{failure}; check conditions.{name}.{word}")]
     return [Check(f"{name}: {word}", "ok", job.condition[word][0])]
@@ -353,7 +359,8 @@ def _agent(
     adapter: Adapter, invocation: Invocation, settings: AgentSettings, workspace: str
 ) -> Iterator[Check]:
     """Checks that the program exists, starts, and has the version that the config pins."""
-    own, pin = getattr(adapter, "PROGRAM", None), settings["version"]
+    own = getattr(adapter, "PROGRAM", None)
+    pin = settings["version"]
     program = (
         (settings["command"] or [own.name])[0] if own else invocation.argv[0]
     )  # it may be started by a shell

@@ -301,7 +301,8 @@ def _differences(listing: Sequence[str], offer: Sequence[str]) -> str:
 def _content_reason(
     outcome: Outcome, answer: str, expectation: Expectation
 ) -> tuple[str, str] | None:
-    pattern, version = expectation.served, outcome.agent_version
+    pattern = expectation.served
+    version = outcome.agent_version
     if outcome.models is not None and len(set(outcome.models)) > 1:
         return DiscardReason.MODEL_CHANGED, " and ".join(sorted(set(outcome.models)))
     if pattern and (

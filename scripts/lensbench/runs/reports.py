@@ -59,7 +59,8 @@ def process_spans(answer: str, mark: str) -> list[tuple[int, int]]:
     starts = [0, *accumulate(map(len, lines))]
     spans: list[tuple[int, int]] = []
     for number, length in _process_lines(answer.splitlines(), mark):
-        start, end = starts[number], starts[number] + length
+        start = starts[number]
+        end = starts[number] + length
         if spans and not answer[spans[-1][1] : start].strip():
             start = spans.pop()[0]
         spans.append((start, end))
@@ -80,7 +81,8 @@ def _process_lines(lines: list[str], mark: str) -> Iterator[tuple[int, int]]:
             for number in range(line.first, line.last + 1)
         }
         if findings_field and findings_field.line.first == findings_field.line.last:
-            number, text = findings_field.line.last, findings_field.line.text
+            number = findings_field.line.last
+            text = findings_field.line.text
             counts.setdefault(number, len(lines[number]) - len(text) + findings_field.begins)
         yield from sorted({section.number: len(lines[section.number]), **counts}.items())
 

@@ -66,7 +66,8 @@ def make_run(job: Job) -> str:
     arrived_at = now()
     redact = Redactor(secret_names(job.agent), os.environ, mcp_secrets(job.plan))
     sandbox = find_sandbox(job.plan.get("sandbox"))
-    service, gate = service_of(job.agent), str(RunFolder(job.folder).gate)
+    service = service_of(job.agent)
+    gate = str(RunFolder(job.folder).gate)
     with at_the_gate(
         gate, gate_name(job.run), job.partners, job.gate_s, job.grace_s, lambda: not is_done(job)
     ):
@@ -82,7 +83,8 @@ def make_run(job: Job) -> str:
             return KEPT
         if sandbox.reason:
             print(f"{job.run.stem}: made without a sandbox: {sandbox.reason}", file=sys.stderr)
-        opened_at, number = now(), 1
+        opened_at = now()
+        number = 1
         while True:
             waited_s = back_off(number - 1) if number > 1 else 0.0
             waited_s += wait_for(
@@ -101,7 +103,8 @@ def make_run(job: Job) -> str:
                 place = Place(sandbox, private, job.environment)
                 tried = make_attempt(job, place, record, redact, partial(_store, job, entry))
             _store(job, entry, tried)
-            last, outcome = tried.record.attempt, tried.record.outcome
+            last = tried.record.attempt
+            outcome = tried.record.outcome
             is_used_up = outcome.resets_at is not None
             if is_used_up:
                 uncount_attempt(job.folder)

@@ -139,7 +139,8 @@ def _upright(lines: list[SectionLine]) -> Iterator[SectionLine]:
             [cell.strip() for cell in text.strip("|").split("|")] if text.startswith("|") else []
         )
         if len(cells) > 1 and all(_FIELD.fullmatch(cell[:HEAD]) for cell in cells):
-            names, first = cells, line.first
+            names = cells
+            first = line.first
         elif names and cells and set(text) <= set("|-: "):
             continue
         elif names and len(cells) == len(names):
@@ -164,7 +165,8 @@ def normalise_path(path: str, workspace: str = "") -> str:
     """`path` relative to `workspace`, in the normal form for comparing cited files; "" when nothing is left. Again
     normalised it is the same."""
     root = _slashes(workspace).strip("/")
-    path, before = path[:_LONGEST_PATH], ""
+    path = path[:_LONGEST_PATH]
+    before = ""
     while path != before:
         before = path
         path = _slashes(_LINE_NUMBERS.sub("", bare_path(path))).lstrip("/")
@@ -249,7 +251,9 @@ def _items(field: Field) -> Iterator[tuple[SectionLine, str]]:
     """Its own line, and the list below it, bullet by bullet."""
     if field.inline:
         yield field.line, field.inline
-    last, blank, has_begun = field.inline, False, bool(field.inline)
+    last = field.inline
+    blank = False
+    has_begun = bool(field.inline)
     for line in field.below:
         text = line.text.strip()
         if not text:
@@ -265,7 +269,9 @@ def _items(field: Field) -> Iterator[tuple[SectionLine, str]]:
         ):
             return
         yield line, item
-        last, blank, has_begun = text, False, has_begun or bool(bullet)
+        last = text
+        blank = False
+        has_begun = has_begun or bool(bullet)
 
 
 def lines_of(field: Field) -> Iterator[SectionLine]:

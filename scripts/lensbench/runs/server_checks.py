@@ -169,9 +169,11 @@ def check_servers(
     """Adds to the findings checks of each server of a condition, started as the agent would (`environment`, `place`);
     with `each_tool` also one of each tool, called if it only reads. Also what `advise` says of servers that did not
     start. Returns what they list."""
-    subject, file = Subject(run, place), f"conditions.{name}.mcp, {settings.mcp}"
+    subject = Subject(run, place)
+    file = f"conditions.{name}.mcp, {settings.mcp}"
     with subject.servers(run.mcp_servers, environment, place) as servers:
-        statuses, tools = servers.statuses, servers.tools
+        statuses = servers.statuses
+        tools = servers.tools
         results = {
             one.name: _check_server(name, file, one, servers, subject, each_tool)
             for one in statuses
@@ -188,7 +190,8 @@ def check_servers(
             results[server] = replace(found, detail=f"{found.detail}; try {lacking}")
     for status in statuses:  # the others are tried again when no process of these is left
         if not status.connected:
-            entry, note = read_entry(run.mcp_servers[status.name]), f"check {file}"
+            entry = read_entry(run.mcp_servers[status.name])
+            note = f"check {file}"
             if isinstance(entry, ServerEntry) and entry.command:
                 mcp = settings.mcp or ""
                 failed = FailedStart(status.name, entry, status, mcp, run, environment, place)
@@ -259,7 +262,8 @@ def unreachable(
     calls a tool about the workspace; with `listing`, the preflight's tools and hashes ("" for any), looks for those."""
     if not names:
         return ""
-    subject, environment = Subject(run, place), load_adapter(run.settings["kind"]).command(run).env
+    subject = Subject(run, place)
+    environment = load_adapter(run.settings["kind"]).command(run).env
     with subject.servers(names, environment, place) as servers:
         for status in servers.statuses:
             if listing and status.connected:
@@ -310,13 +314,16 @@ def _check_server(
     if outcome == "failed":
         return Check(name, outcome, f"{message}; check {file}")
     if status.fault:  # it may have come in the call
-        outcome, message = "warning", f"{message}; {status.fault}"
+        outcome = "warning"
+        message = f"{message}; {status.fault}"
     return Check(name, outcome, f"{listing}; {message}")
 
 
 def _check_tool(condition: str, tool: OfferedTool, servers: Servers, subject: Subject) -> Check:
     """What a tool gives for arguments made from its schema. No failure: they may be what is wrong."""
-    name, why, guesses = f"{condition}: {tool.server}: {tool.name}", why_not_called(tool), []
+    name = f"{condition}: {tool.server}: {tool.name}"
+    why = why_not_called(tool)
+    guesses = []
     if role(tool):
         guesses = _guesses(tool, subject)
     elif not why:
@@ -426,10 +433,8 @@ def _compared(
 ) -> Iterator[Check]:
     """Compares the tools in the config (with or without `mcp__<server>__`) with the listed ones."""
     full = {tool.full_name: tool.name for tool in tools}
-    config, listing = (
-        sorted({full.get(name, name) for name in names}),
-        sorted({tool.name for tool in tools}),
-    )
+    config = sorted({full.get(name, name) for name in names})
+    listing = sorted({tool.name for tool in tools})
     if config != listing:
         detail = f"conditions.{condition}.tools has {', '.join(config)}; listed are {', '.join(listing)}: fix either"
         yield Check(f"{condition}: tools", "failed", detail)

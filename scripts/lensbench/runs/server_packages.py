@@ -45,8 +45,10 @@ class Launch(NamedTuple):
 
 def read_launch(command: Sequence[str]) -> Launch | None:
     """What a launcher's command line fetches and starts; None for other programs, and with options that are unknown."""
-    launcher, rest = os.path.basename(command[0]), deque(command[1:])
-    options, packages = list[str](), list[str]()
+    launcher = os.path.basename(command[0])
+    rest = deque(command[1:])
+    options = list[str]()
+    packages = list[str]()
     while launcher in _PACKAGES and rest:
         option, _, value = (word := rest.popleft()).partition("=")
         if not word.startswith("-"):
@@ -81,7 +83,8 @@ def fetch_packages(
                 if "command" in entry and (
                     launch := read_launch([entry["command"], *entry.get("args", ())])
                 ):
-                    line, row = shlex.join(launch.words), f"{name}: package"
+                    line = shlex.join(launch.words)
+                    row = f"{name}: package"
                     try:
                         program, version = _fetch(launch, cache / "servers")
                     except UserError as error:
@@ -128,7 +131,8 @@ def _npm(launch: Launch, folder: Path) -> tuple[Path, str]:
     _run(["npm", "install", "--prefix", str(folder), "--loglevel", "error", *launch.packages], {})
     name = next(iter(read_json(folder / "package.json", needed=True)["dependencies"]))
     package = read_json(folder / "node_modules" / name / "package.json", needed=True)
-    programs, own = package.get("bin", {}), name.rpartition("/")[2]
+    programs = package.get("bin", {})
+    own = name.rpartition("/")[2]
     only = own if isinstance(programs, str) or own in programs else next(iter(programs), own)
     return folder / "node_modules" / ".bin" / (
         launch.program or only

@@ -73,7 +73,8 @@ class ServerProgram(NamedTuple):
 def foreign_programs(plan: Plan, condition: str) -> ServerProgram:
     """The programs of the servers of other conditions, without those of the condition's own."""
     others = (other for name, other in plan["conditions"].items() if name != condition)
-    theirs, ours = _programs(others), _programs([plan["conditions"][condition]])
+    theirs = _programs(others)
+    ours = _programs([plan["conditions"][condition]])
     return ServerProgram(theirs.names - ours.names, theirs.paths - ours.paths)
 
 
@@ -93,7 +94,8 @@ def _words(arguments: str) -> Iterator[str]:
 
 
 def _programs(conditions: Iterable[PlannedCondition]) -> ServerProgram:
-    names, paths = set[str](), set[str]()
+    names = set[str]()
+    paths = set[str]()
     for file, servers in mcp_servers(conditions):
         values = {**os.environ, "here": str(Path(file).resolve().parent), "python": sys.executable}
         for entry in filled(servers, values).values():
@@ -122,8 +124,10 @@ class _Search:
     """Collects what a command line starts, and what the files name that it starts."""
 
     def __init__(self, roots: Sequence[str]) -> None:
-        self.names, self.paths = set[str](), set[str]()
-        self._roots, self._read = roots, set[str]()
+        self.names = set[str]()
+        self.paths = set[str]()
+        self._roots = roots
+        self._read = set[str]()
 
     def add_commands(self, text: str, folder: str) -> None:
         """Adds what the commands of a shell text start in a folder; "" is the workspace."""
@@ -138,7 +142,8 @@ class _Search:
 
     def _add(self, command: Sequence[str], folder: str) -> None:
         """Adds one command: its packages, its own program, a module, and files that it names."""
-        name, rest = os.path.basename(command[0]), command[1:]
+        name = os.path.basename(command[0])
+        rest = command[1:]
         program = _file_of(command[0], folder)
         files = {os.path.join(folder, word) for word in command if _SCRIPT.search(word)}
         if _GENERAL.fullmatch(name):
@@ -287,7 +292,8 @@ def _bare(package: str) -> str:
 
 def _beside(file: str, text: str) -> Iterator[str]:
     """The files in a script's folder that its text names, and scripts elsewhere."""
-    folder, stems = os.path.dirname(file), set[str]()
+    folder = os.path.dirname(file)
+    stems = set[str]()
     for way, name in set(_NAMED.findall(text)):
         if way == "/" and _SCRIPT.search(name):
             yield f"/{name}"

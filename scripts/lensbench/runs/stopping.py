@@ -288,12 +288,11 @@ def _shares(name: str, ledger: Ledger) -> str:
     if name != "usd" or ledger.usd_at_most == ledger.usd_known:
         return ""
     of_cut = ledger.usd_so_far - ledger.usd_known
-    unknown, why = ledger.unknown + ledger.at_work, "as the dearest so far"
+    unknown = ledger.unknown + ledger.at_work
+    why = "as the dearest so far"
     if not ledger.knows_a_cost:
-        unknown, why = (
-            ledger.unknown,
-            "as the dearest usual run, since no cost is known: add `prices`",
-        )
+        unknown = ledger.unknown
+        why = "as the dearest usual run, since no cost is known: add `prices`"
     return (
         f": {ledger.usd_known:.2f} known, at least {of_cut:.2f} of {len(ledger.cut)} attempts that were cut off,"
         f" {unknown:.0f} of unknown cost at {ledger.assumed_usd:.2f} each ({why})"

@@ -184,7 +184,8 @@ def _add(steps: list[Step], step: Step, goes_on: bool) -> None:
 
 def _steps(event: Event) -> Iterator[tuple[Hashable, Step]]:
     """The steps of an event; calls and their results have the id of the call, and what is certain beside it."""
-    part, state = mapping(event.get("part")), mapping(mapping(event.get("part")).get("state"))
+    part = mapping(event.get("part"))
+    state = mapping(mapping(event.get("part")).get("state"))
     match event["type"]:
         case "assistant" | "user":
             for key, step in _message(mapping(event.get("message"))):
@@ -290,7 +291,8 @@ def _of_codex(name: str, given: str, output: str, is_error: bool) -> Step:
 def _end(event: Event) -> Step:
     """The end, with the agent's figures; its text was in an earlier event."""
     usage = mapping(event.get("usage")) or mapping(event.get("stats"))
-    turns, cost = event.get("num_turns", event.get("turns")), event.get("total_cost_usd")
+    turns = event.get("num_turns", event.get("turns"))
+    cost = event.get("total_cost_usd")
     figures = [
         f"{turns} turns" if isinstance(turns, int) else "",
         *(

@@ -152,7 +152,8 @@ def judge_validity(folder: Path) -> None:
     rows: list[ValidityRow] = []
     earlier: list[Record] = []
     for validity in validities:
-        run, tries = validity.run, attempts[validity.run]
+        run = validity.run
+        tries = attempts[validity.run]
         if validity.status == RunStatus.DISCARDED:
             is_busy = run in records and meaning_of(records[run].outcome) == Action.PAUSE
             tries[-1] = tries[-1].discard(

@@ -132,7 +132,8 @@ def _say(text: str) -> None:
 
 def _repair(schedule: Schedule, damage: Damage) -> str:
     """Repairs a damaged file; returns a message that says how."""
-    folder, name = schedule.folder, damage.name
+    folder = schedule.folder
+    name = damage.name
     if damage.run:
         show(folder, damage.run)
         return "restored from the store"

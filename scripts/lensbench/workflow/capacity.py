@@ -33,7 +33,8 @@ class JobLimits:
     totals: dict[str, int]
 
     def __init__(self, config: Config, folder: Path) -> None:
-        limits, conditions = config.limits, config.conditions
+        limits = config.limits
+        conditions = config.conditions
         self._folder = folder
         self._service = _requests(config.agent.settings)
         models = [judge for judge in config.judges if isinstance(judge, ModelJudge)]
@@ -97,7 +98,8 @@ def measured(folder: Path) -> int | None:
     turns = seconds = 0.0
     for _, record in all_records(folder):
         if record.outcome.turns and record.attempt.duration_s:
-            turns, seconds = turns + record.outcome.turns, seconds + record.attempt.duration_s
+            turns = turns + record.outcome.turns
+            seconds = seconds + record.attempt.duration_s
     return math.ceil(60 * turns / seconds) if seconds else None
 
 

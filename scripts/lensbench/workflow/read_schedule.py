@@ -54,7 +54,8 @@ def read_schedule(
     if not accepted_before:
         return schedule
     *earlier, old = accepted_before
-    differences, consents = planning.changes(old, plan), list(old["accepted_changes"])
+    differences = planning.changes(old, plan)
+    consents = list(old["accepted_changes"])
     for other in earlier:
         differences += [
             change

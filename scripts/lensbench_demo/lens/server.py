@@ -132,7 +132,9 @@ def _logged(log: CallLog) -> Any:
     ) -> HandlerResult:
         if context.method != "tools/call":
             return await call_next(context)
-        start, size, is_error = time.monotonic(), 0, True
+        start = time.monotonic()
+        size = 0
+        is_error = True
         params = context.params or {}
         try:
             result = await call_next(context)

@@ -132,7 +132,8 @@ def _commands(tests: Tests, tree: Path, reference: bytes) -> Iterator[tuple[str,
             for paths in dict.fromkeys((near, own)):
                 yield (*words, *(django_label(path) if is_django else path for path in paths))
         return
-    tops, every = set[str](), set[str]()
+    tops = set[str]()
+    every = set[str]()
     if tests.report == PYTEST:
         tops = {path.partition("/")[0] for path in tests.files}
         every = tops | {

@@ -282,7 +282,8 @@ def _environments(tree: Path, moment: Moment) -> Iterator[tuple[str, ...]]:
         ),
         "",
     )
-    venv, pip = "python -m venv /env", f"{version}/env/bin/pip install -q"
+    venv = "python -m venv /env"
+    pip = f"{version}/env/bin/pip install -q"
     if moment.date:
         until = max(moment.date + _MARGIN, _PYTHON_DATE).strftime("%Y-%m-%dT%H:%M:%SZ")
         index = "PIP_INDEX_URL=$(/env/bin/pip config get global.index-url 2> /dev/null || echo https://pypi.org/simple)"

@@ -62,13 +62,15 @@ def tasks_from_swebench(file: Path, mirrors: Path, bench: Prover) -> Iterator[Ch
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        name, what = f"{file.name}-{number}", f"line {number}"
+        name = f"{file.name}-{number}"
+        what = f"line {number}"
         try:
             instance = read_instance(line)
             if instance.instance_id in names:
                 raise Refused(f"instance_id: {instance.instance_id} occurs twice")
             names.add(instance.instance_id)
-            name, what = instance.instance_id, f"{instance.repo} at {instance.base_commit[:12]}"
+            name = instance.instance_id
+            what = f"{instance.repo} at {instance.base_commit[:12]}"
             yield _fate(instance, what, mirrors, bench)
         except (PatchError, UserError) as error:
             yield ChangeFate(task_id(name), what, None, (str(error).replace("\n", "; "),))
@@ -100,7 +102,8 @@ def read_instance(line: str) -> Instance:
 def _moment(value: Mapping[str, Any]) -> Moment:
     """The version and the date of a line; dates are texts, or milliseconds where a data frame was written, whose
     missing values are not a number."""
-    stamp, version = value.get("created_at"), value.get("version")
+    stamp = value.get("created_at")
+    version = value.get("version")
     try:
         ms = (
             stamp
@@ -207,10 +210,8 @@ def _tried(
 
 def forms_of(test: str) -> Iterator[str]:
     """What data sets call a test: few name its file; pytest writes escapes for letters."""
-    name, dotted = (
-        test.partition("::")[2],
-        test.replace(".py::", ".").replace("/", ".").replace("::", "."),
-    )
+    name = test.partition("::")[2]
+    dotted = test.replace(".py::", ".").replace("/", ".").replace("::", ".")
     head, _, last = dotted.rpartition(".")
     yield from (
         test,
@@ -261,7 +262,8 @@ def _mirror(mirrors: Path, repo: str) -> Path:
 
 def _hidden(tree: Path, test_patch: str) -> Mapping[str, Content]:
     with private_folder() as private:
-        work, scratch = Path(private, "work"), Path(private, "scratch")
+        work = Path(private, "work")
+        scratch = Path(private, "scratch")
         scratch.mkdir()
         copy_tree(str(tree), str(work), with_git=False)
         size = patch_size(test_patch.encode(), scratch)

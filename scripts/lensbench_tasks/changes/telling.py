@@ -133,7 +133,8 @@ def changed_lines(reference: str) -> tuple[int, int]:
 
 def is_small(reference: str) -> bool:
     """True for a reference of one place and at most FEW_LINES lines."""
-    places, is_inside = 0, False
+    places = 0
+    is_inside = False
     for line in reference.split("\n"):
         is_change = line[:1] in ("+", "-") and line[:3] not in ("+++", "---")
         if is_change and not is_inside:

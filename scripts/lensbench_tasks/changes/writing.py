@@ -120,7 +120,8 @@ def shares(fates: Iterable[ChangeFate]) -> str:
 
 
 def _row(fate: ChangeFate) -> str:
-    task, proof = fate.task, fate.proof
+    task = fate.task
+    proof = fate.proof
     assert task
     assert task.repository
     assert proof

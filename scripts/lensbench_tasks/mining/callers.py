@@ -66,7 +66,8 @@ def _draft(
 
 
 def _item(site: CallSite, subject: Definition, limit: AtMost | None, survey: Survey) -> Item:
-    caller, callee = site.caller, site.callee
+    caller = site.caller
+    callee = site.callee
     name, file = located(caller, survey)
     between = () if callee is subject else (named(callee, survey),)
     return Item(

@@ -27,9 +27,11 @@ def drafts(graph: CallGraph, rng: random.Random) -> Iterator[Draft]:
     """Questions about functions that reach three to five definitions in other files, directly or in one more step."""
     for caller in shuffled(graph.callees, rng):
         direct = _outward(graph.callees[caller], caller)
-        reach, depth = direct, " directly"
+        reach = direct
+        depth = " directly"
         if len(direct) < MIN_ITEMS:
-            reach, depth = [*direct, *_further(direct, caller, graph)], _IN_TURN
+            reach = [*direct, *_further(direct, caller, graph)]
+            depth = _IN_TURN
         callees = {site.callee for site in reach}
         if MIN_ITEMS <= len(callees) == len(reach) <= MAX_ITEMS:
             yield Draft(
@@ -58,7 +60,8 @@ def _further(direct: Sequence[CallSite], start: Definition, graph: CallGraph) ->
 
 def call_item(site: CallSite, survey: Survey, *, with_caller: bool = False) -> Item:
     """The criterion for a call: what is called and where that is defined; also by whom, `with_caller`."""
-    caller, callee = site.caller, site.callee
+    caller = site.caller
+    callee = site.callee
     name, file = located(callee, survey)
     source = located(caller, survey) if with_caller else ()
     return Item(

@@ -55,7 +55,9 @@ def gateway(
     """Address and token of `agent.provider`; `addresses` has the providers whose API the program speaks, `keys` the
     variables of `agent.pass_env` that can stand for its token. Raises UserError when the model, the address, or a key
     that the config names is missing."""
-    kind, provider, token_env = settings["kind"], settings["provider"], settings["token_env"]
+    kind = settings["kind"]
+    provider = settings["provider"]
+    token_env = settings["token_env"]
     own = [name for name in settings["pass_env"] if name in keys]
     if not settings["model"]:
         raise UserError(f"agent.model is empty; kind {kind!r} needs a model's name")

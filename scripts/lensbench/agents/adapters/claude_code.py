@@ -124,7 +124,8 @@ def _environment(run: Assignment) -> dict[str, str]:
 
 def _models(settings: AgentSettings) -> dict[str, str]:
     """The model of each tier. Tiers missing in the mapping get the main model, so that no other model answers."""
-    model, provider = settings["model"], settings["provider"]
+    model = settings["model"]
+    provider = settings["provider"]
     models = settings["models"]
     main = models.get(model) or (model if provider and model not in TIERS else None)
     if main is None:
@@ -247,7 +248,8 @@ class _Message:
         first calls may come before the message's last calls."""
         if text(content.get("id")) != self.id:
             return False
-        usage, blocks = mapping(content.get("usage")), sequence(content.get("content"))
+        usage = mapping(content.get("usage"))
+        blocks = sequence(content.get("content"))
         is_same_request = all(usage.get(name) == self.usage.get(name) for name in _OF_A_REQUEST)
         has_only_calls = all(mapping(block).get("type") == "tool_use" for block in blocks)
         return not self.has_results or (is_same_request and has_only_calls)
@@ -450,7 +452,8 @@ class Stream:
         messages: list[_Message] = []
         newest: dict[str, _Message] = {}
         for place, event in enumerate(self.events):
-            parent, content = text(event.get("parent_tool_use_id")), mapping(event.get("message"))
+            parent = text(event.get("parent_tool_use_id"))
+            content = mapping(event.get("message"))
             if event["type"] == "user" and parent in newest:
                 newest[parent].has_results = True
             elif event["type"] == "assistant" and content.get("model") != _SYNTHETIC:
@@ -522,12 +525,14 @@ class Stream:
     @property
     def retries(self) -> int:
         """The number of repeated requests; one that is announced several times in a long wait counts once."""
-        count, before = 0, None
+        count = 0
+        before = None
         for event in self.events:
             if event["type"] == "assistant":
                 before = None
             elif event.get("subtype") == "api_retry":
-                count, before = count + (event.get("attempt") != before), event.get("attempt")
+                count = count + (event.get("attempt") != before)
+                before = event.get("attempt")
         return count
 
     @property
@@ -580,7 +585,8 @@ def _is_priced(model: str, usage: Event) -> bool:
 
 def _uses(event: Event) -> Iterator[tuple[Hashable, str | None, Event]]:
     """The tool calls and results of a message; those of a sub-agent have ids of their own."""
-    message, parent = mapping(event.get("message")), text(event.get("parent_tool_use_id"))
+    message = mapping(event.get("message"))
+    parent = text(event.get("parent_tool_use_id"))
     kind, key = (
         ("tool_use", "id") if event["type"] == "assistant" else ("tool_result", "tool_use_id")
     )

@@ -175,7 +175,8 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     output = observe(lines)
     items = _items(output)
     calls = [item for item in items if item["type"] in _CALLS]
-    ends, failures = output.of("turn.completed"), output.of("turn.failed")
+    ends = output.of("turn.completed")
+    failures = output.of("turn.failed")
     error = (
         text(mapping(failures[-1].get("error")).get("message")) or "the turn failed"
         if failures
@@ -249,7 +250,8 @@ def _items(output: Seen) -> list[Event]:
     items: list[Event] = []
     going_on: list[int] = []
     for event in output.events:
-        kind, item = event["type"], mapping(event.get("item"))
+        kind = event["type"]
+        item = mapping(event.get("item"))
         if not kind.startswith("item.") or not text(item.get("type")):
             continue
         same = [place for place in going_on if _same(items[place], item, _INPUTS)]
@@ -322,16 +324,15 @@ def _tokens(output: Seen) -> dict[str, int]:
         if event["type"] == "thread.started":
             thread = text(event.get("thread_id")) or f"number {place}"
         elif event["type"] == "turn.completed":
-            usage, before = mapping(event.get("usage")), totals.get(thread, {})
+            usage = mapping(event.get("usage"))
+            before = totals.get(thread, {})
             if number(usage.get("input_tokens")) < number(before.get("input_tokens")):
                 ended.append(before)  # another thread of the same id
             totals[thread] = usage
     counts = dict.fromkeys(("input", "output", "cache_read", "cache_write"), 0)
     for usage in (*ended, *totals.values()):
-        read, written = (
-            number(usage.get("cached_input_tokens")),
-            number(usage.get("cache_write_input_tokens")),
-        )
+        read = number(usage.get("cached_input_tokens"))
+        written = number(usage.get("cache_write_input_tokens"))
         counts["input"] += max(number(usage.get("input_tokens")) - read - written, 0)
         counts["output"] += number(usage.get("output_tokens"))
         counts["cache_read"] += read

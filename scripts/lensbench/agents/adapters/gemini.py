@@ -153,7 +153,8 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     """The outcome in the events; a stream without its start or a `result` is incomplete."""
     output = observe(lines)
     result = output.last("result")
-    stats, failure = mapping(result.get("stats")), mapping(result.get("error"))
+    stats = mapping(result.get("stats"))
+    failure = mapping(result.get("error"))
     complaint = text(failure.get("message")) or ("the agent reports a failure" if failure else "")
     is_limited = failure.get("type") == "FatalTurnLimitedError"
     notice = text(output.last("error").get("message"))

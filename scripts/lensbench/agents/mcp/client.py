@@ -246,8 +246,12 @@ def read_entry(value: Any) -> ServerEntry | str:
     """A server of an MCP file, or what is wrong with its entry."""
     if not isinstance(value, dict) or ("command" in value) == ("url" in value):
         return "write a mapping with either a command or a url"
-    command, url, kind = value.get("command"), value.get("url"), value.get("type")
-    args, env, headers = value.get("args", []), value.get("env", {}), value.get("headers", {})
+    command = value.get("command")
+    url = value.get("url")
+    kind = value.get("type")
+    args = value.get("args", [])
+    env = value.get("env", {})
+    headers = value.get("headers", {})
     if "url" in value:
         if kind not in (None, "http", "streamable-http"):
             return (
@@ -326,7 +330,9 @@ async def _http_transport(server: _Connection) -> AsyncIterator[Any]:
 async def _list_tools(client: Any, server: str) -> tuple[tuple[OfferedTool, ...], bool]:
     """The tools of all pages, each once, and whether the pages end."""
     tools: dict[str, OfferedTool] = {}
-    cursor, former, grows = None, set[str | None](), True
+    cursor = None
+    former = set[str | None]()
+    grows = True
     while cursor not in former and grows and len(former) < _MOST_PAGES:
         former.add(cursor)
         page = await client.list_tools(cursor=cursor)
@@ -334,7 +340,8 @@ async def _list_tools(client: Any, server: str) -> tuple[tuple[OfferedTool, ...]
         for tool in page.tools:
             hints = tool.annotations
             changes = bool(hints and (hints.destructive_hint or hints.read_only_hint is False))
-            reads, description = bool(hints and hints.read_only_hint), tool.description or ""
+            reads = bool(hints and hints.read_only_hint)
+            description = tool.description or ""
             tools[tool.name] = OfferedTool(
                 server, tool.name, description, dict(tool.input_schema), changes, reads
             )
