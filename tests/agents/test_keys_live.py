@@ -49,6 +49,9 @@ def command(cli: Cli, url: str) -> list[str]:
 
 @pytest.mark.parametrize("cli", [cli.param for cli in CLIS.values()])
 def test_a_program_sends_the_key_that_init_names(cli: Cli, tmp_path: Path) -> None:
+    chosen = tmp_path / ".gemini" / "settings.json"  # as our adapter writes it
+    chosen.parent.mkdir()
+    chosen.write_text('{"security": {"auth": {"selectedType": "gemini-api-key"}}}')
     service = Service()
     threading.Thread(target=service.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{service.server_address[1]}"

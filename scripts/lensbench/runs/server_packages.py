@@ -30,7 +30,7 @@ _OPTIONS = {
     "uvx": ("--with", "--python", "-p", "--index"),
 }  # the installer has them, too
 _UNKNOWN = re.compile(
-    r"404 .*?'(\S+?)(?:@\*)?'|Because (\S+) was not found in the package registry"
+    r"404 .{0,200}?'(\S{1,214}?)(?:@\*)?'|Because (\S+) was not found in the package registry"
 )
 """What npm and uv say of a name that no index has."""
 
