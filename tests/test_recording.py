@@ -19,6 +19,12 @@ def test_a_line_that_is_written_again_changes_at_its_time_and_pauses_are_cut() -
     ]
 
 
+def test_lines_are_written_anew_where_a_program_moves_up() -> None:
+    printed = [(0.1, "1 of 2\n  a\n"), (0.2, "\x1b[2A\x1b[J2 of 2\n  b\n"), (0.3, "done")]
+    last = {each.line: each.text for each in shown(printed)}
+    assert last == {0: "2 of 2", 1: "  b", 2: "done"}
+
+
 def test_a_long_line_is_folded_and_moves_the_next_ones_down() -> None:
     long = "x" * (COLUMNS + 1)
     assert folded([Shown(0, 0, long), Shown(1, 1, "end")]) == [

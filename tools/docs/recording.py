@@ -27,11 +27,11 @@ from typing import NamedTuple
 from lensbench.core.system.files import write_atomic
 
 COLUMNS = 80
-LINES = 24
+LINES = 40
 LONGEST_PAUSE_S = 1.0
 LINE = 18
 CHARACTER = 8
-STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+PARTS = re.compile(r"\x1b\[(?P<up>\d+)A|\x1b\[[0-9;?]*[A-Za-z]|\r\n|\r|\n|[^\r\n\x1b]+")
 STYLE = """\
 rect { fill: #f6f8fa; stroke: #d1d9e0 } text { font: 13px ui-monospace, monospace; fill: #1f2328; white-space: pre }
 .typed { font-weight: 600 } g { opacity: 0; animation: show 1ms both } @keyframes show { to { opacity: 1 } }
@@ -49,7 +49,7 @@ class Shown(NamedTuple):
 
 def shown(printed: Iterable[tuple[float, str]]) -> Iterator[Shown]:
     """What stands in each line, and since when, from pieces of output with the seconds at which they came. A carriage
-    return begins a line again."""
+    return begins a line again, and programs move up to write lines anew."""
     line = 0
     text = ""
     clock = 0.0
@@ -57,14 +57,16 @@ def shown(printed: Iterable[tuple[float, str]]) -> Iterator[Shown]:
     for at_s, piece in printed:
         clock += min(at_s - before, LONGEST_PAUSE_S)
         before = at_s
-        for part in re.findall(r"\r\n|\r|\n|[^\r\n]+", STEERING.sub("", piece)):
-            if part in ("\n", "\r\n"):
+        for part in PARTS.finditer(piece):
+            if part["up"]:
+                line -= int(part["up"])
+            elif part[0] in ("\n", "\r\n"):
                 line += 1
                 text = ""
-            elif part == "\r":
+            elif part[0] == "\r":
                 text = ""
-            else:
-                text += part
+            elif not part[0].startswith("\x1b"):
+                text += part[0]
                 yield Shown(line, clock, text)
 
 
