@@ -77,8 +77,9 @@ def machine() -> Iterator[Check]:
     here = [*installed()]
     for name, kind, command in here:
         yield _agent(name, kind, command)
+    names = {name for name, _, _ in here}
     for agent in programs().values():
-        if agent.name not in (name for name, _, _ in here):
+        if agent.name not in names:
             yield Check(agent.name, "skipped", "not on PATH")
 
 

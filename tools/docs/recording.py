@@ -72,16 +72,16 @@ def shown(printed: Iterable[tuple[float, str]]) -> Iterator[Shown]:
 
 def folded(lines: Sequence[Shown]) -> list[Shown]:
     """The same with lines that are no longer than the terminal is wide: the rest of a long one goes into the next."""
-    heights: dict[int, int] = {}
+    added: dict[int, int] = {}
     for each in lines:
-        needed = -(-len(each.text) // COLUMNS)
-        heights[each.line] = max(heights.get(each.line, 1), needed)
+        more = (len(each.text) - 1) // COLUMNS
+        added[each.line] = max(added.get(each.line, 0), more)
     found = []
     for each in lines:
-        top = each.line + sum(height - 1 for line, height in heights.items() if line < each.line)
-        for row in range(-(-len(each.text) // COLUMNS)):
-            text = each.text[row * COLUMNS : (row + 1) * COLUMNS]
-            found.append(Shown(top + row, each.at_s, text))
+        row = each.line + sum(more for line, more in added.items() if line < each.line)
+        for begin in range(0, len(each.text), COLUMNS):
+            found.append(Shown(row, each.at_s, each.text[begin : begin + COLUMNS]))
+            row += 1
     return found
 
 
