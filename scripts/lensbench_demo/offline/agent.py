@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from math import fsum, log
 from pathlib import PurePosixPath
 
 from lensbench.agents.mcp import tools as mcp_tools
@@ -52,7 +52,7 @@ def answer_prompt(prompt: str, toolbox: Toolbox, seed: int) -> str:
     results = _ask_tools(question, toolbox, examples[:1])
     told = toolbox.workspace.named_in("\n".join(results))
     reading = dict.fromkeys([*ranked[:READ], *told[:TOLD]])
-    passages = _passages(question, toolbox, list(reading), hits, weights)
+    passages = _passages(question, toolbox, reading, hits, weights)
     importers = {}
     if question.impact:
         for path in subjects:
@@ -63,7 +63,7 @@ def answer_prompt(prompt: str, toolbox: Toolbox, seed: int) -> str:
 
 def _rarity(holding: int, files: int) -> float:
     """The inverse document frequency of a term that `holding` of `files` files have."""
-    return math.log(1 + files / (1 + holding))
+    return log(1 + files / (1 + holding))
 
 
 def _named_files(question: Question, files: Sequence[str]) -> list[str]:
@@ -158,7 +158,7 @@ def _importing(target: str, toolbox: Toolbox) -> list[str]:
 def _passages(
     question: Question,
     toolbox: Toolbox,
-    files: Sequence[str],
+    files: Collection[str],
     hits: Mapping[Term, Lines],
     weights: Mapping[Term, float],
 ) -> list[Passage]:
@@ -172,7 +172,7 @@ def _passages(
     per_file: Counter[str] = Counter()
 
     def score(passage: Passage) -> float:
-        total = math.fsum(left[term] for term in passage.terms)
+        total = fsum(left[term] for term in passage.terms)
         if passage.name.rpartition(".")[2] in question.names:
             total *= NAMED
         return total * worth[passage.path]
@@ -208,7 +208,7 @@ def _passages_of(
         score = {}
         for line in lines:
             terms |= on_line[line]
-            score[line] = math.fsum(weights[term] for term in on_line[line])
+            score[line] = fsum(weights[term] for term in on_line[line])
         lines.sort(key=lambda line: -score[line])
         passages.append(Passage(path, name, tuple(lines), frozenset(terms)))
     return passages
