@@ -14,16 +14,15 @@ FOLDER = Path("bench/demo")
 def main() -> None:
     """Ends with a message and exit code 1 when the results make no sense."""
     data = json.loads((FOLDER / "results.json").read_text(encoding="utf-8"))
-    counts, comparison, found = (
-        data["counts"],
-        data["comparisons"]["with"],
-        data["estimates"]["with"]["score"],
-    )
+    counts = data["counts"]
+    comparison = data["comparisons"]["with"]
+    found = data["estimates"]["with"]["score"]
     scores = {
         name: [run["score"] for run in data["runs"] if run["condition"] == name]
         for name in ("with", "without")
     }
-    categories, tasks = found["categories"], data["tasks"]
+    categories = found["categories"]
+    tasks = data["tasks"]
     again = subprocess.run(
         [sys.executable, "-m", "snakemake", "--cores", "2"],
         capture_output=True,

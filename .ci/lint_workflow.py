@@ -16,11 +16,14 @@ ACCEPTED = ("Specify a conda environment", "Shell command directly uses variable
 def main() -> None:
     """Prints each remaining finding below the rule that it is about."""
     command = [sys.executable, "-m", "snakemake", "--lint"]
-    place, findings, clean = "", [], False
+    place = ""
+    findings = []
+    clean = False
     said = subprocess.run(command, capture_output=True, encoding="utf-8", check=False).stderr
     for line in said.splitlines():
         if line.startswith("Lints for"):
-            place, clean = line.removeprefix("Lints for "), True
+            place = line.removeprefix("Lints for ")
+            clean = True
         elif line.startswith("    * ") and not line[6:].startswith(ACCEPTED):
             findings.append(f"{place} {line[6:]}")
         elif "in good condition" in line:

@@ -108,7 +108,8 @@ def difference_rows(replications: int) -> Iterator[tuple[str, float]]:
         hits = rejected = 0
         for _ in range(replications):
             found = compared(rng, tasks, shares, agree, trials)
-            low, high = found.low or 0.0, found.high or 0.0
+            low = found.low or 0.0
+            high = found.high or 0.0
             hits += low - 1e-9 <= shares[1] - shares[0] <= high + 1e-9
             rejected += (found.p or 0.0) <= 0.05
         rate = hits / replications

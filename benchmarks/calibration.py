@@ -420,7 +420,8 @@ def looks_table(count: int, only: str) -> Iterator[str]:
         if not re.search(only, " ".join(map(str, sizes))):
             continue
         limits: list[float] = []
-        left, spend = DEFAULTS["alpha"] / SHARE, DEFAULTS["alpha"]
+        left = DEFAULTS["alpha"] / SHARE
+        spend = DEFAULTS["alpha"]
         for place, tasks in enumerate(sizes):
             before = None
             if limits:

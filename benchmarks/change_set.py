@@ -136,7 +136,8 @@ def _with_prompt(fate: ChangeFate, prompt: str) -> ChangeFate:
 
 def write(recipe: dict[str, Any], command: str, fates: Sequence[ChangeFate]) -> None:
     """Writes the two sets and the table."""
-    name, folder = recipe["name"], ROOT / "scenarios"
+    name = recipe["name"]
+    folder = ROOT / "scenarios"
     head = f"Tasks whose answer is a change (docs/changes.md). Made by benchmarks/{command}."
     write_set(name, fates, folder / f"{name}.yaml", head)
     chosen_ones = demo(fates, recipe["demo"])

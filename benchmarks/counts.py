@@ -63,7 +63,8 @@ def main() -> None:
     """Print a row for each quantity, share of runaways and number of tasks."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--replications", type=int, default=1000, help="benchmarks per row")
-    replications, short = parser.parse_args().replications, False
+    replications = parser.parse_args().replications
+    short = False
     intervals.SIGN_FLIPS = 199  # sign flips decide nothing here
     print(
         "| quantity | runaways: treatment, baseline | times | tasks | covered | plain mean |\n|---|---|--:|--:|--:|--:|"

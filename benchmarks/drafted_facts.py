@@ -124,7 +124,8 @@ def documented(package: str) -> list[Stated]:
     found = find_spec(package)
     if not found or not found.submodule_search_locations:
         return []
-    tree, rng = Path(found.submodule_search_locations[0]), random.Random(package)
+    tree = Path(found.submodule_search_locations[0])
+    rng = random.Random(package)
     paths = [path for path in sorted(tree.rglob("*.py")) if "tests" not in path.parts]
     by_file: list[list[Stated]] = []
     for path in rng.sample(paths, min(len(paths), FILES_PER_PACKAGE)):
@@ -269,7 +270,9 @@ def answers(
 
 def shares(given: Sequence[Stated], wrong: dict[str, list[str]]) -> Share:
     """The verdicts of drafts of the facts; examples of wrong ones are added to `wrong`."""
-    met, count, drafted = Counter[str](), Counter[str](), 0
+    met = Counter[str]()
+    count = Counter[str]()
+    drafted = 0
     for fact in given:
         criterion = draft(Criterion(text=fact.text))
         drafted += criterion.drafted is not None
@@ -374,7 +377,8 @@ def main() -> None:
     rows = list(engineers_answers(halves))
     off = [row.drafts - row.author for row in rows]
     rank = spearmanr([row.author for row in rows], [row.drafts for row in rows]).statistic
-    error, bias = sum(map(abs, off)) / len(off), sum(off) / len(off)
+    error = sum(map(abs, off)) / len(off)
+    bias = sum(off) / len(off)
     figures = f"rank correlation {rank:.2f}, mean error {error:.1f}, bias {bias:+.1f}"
     print(f"engineers' answers: {len(rows)}, {figures}")
     for kind, examples in wrong.items() if arguments.wrong else ():

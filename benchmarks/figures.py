@@ -54,7 +54,8 @@ def yardstick() -> float:
     """CPU seconds of a fixed Python loop: the least of five."""
     times = []
     for _ in range(5):
-        began, total = time.process_time(), 0
+        began = time.process_time()
+        total = 0
         for number in range(STEPS):
             total += number * number % 7
         times.append(time.process_time() - began)
@@ -93,7 +94,8 @@ def main() -> None:
     parser.add_argument("before", type=Path)
     parser.add_argument("after", type=Path)
     arguments = parser.parse_args()
-    before, after = read_figures(arguments.before), read_figures(arguments.after)
+    before = read_figures(arguments.before)
+    after = read_figures(arguments.after)
     changes = list(compare(before, after))
     print(f"the loop: {before.yardstick_s:.3f} s before, {after.yardstick_s:.3f} s after\n")
     print("| step, CPU | before s | after s, by the loop | ratio | |\n|---|--:|--:|--:|---|")

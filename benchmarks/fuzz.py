@@ -61,7 +61,10 @@ def fuzz(target: str, seconds: int) -> int:
     place = ROOT / ".cache" / "fuzz" / target
     for folder in ("corpus", "findings"):
         (place / folder).mkdir(parents=True, exist_ok=True)
-    end, executions, coverage, memory = time.monotonic() + seconds, 0, 0, 0
+    end = time.monotonic() + seconds
+    executions = 0
+    coverage = 0
+    memory = 0
     for _ in range(MAX_STARTS):
         left = round(end - time.monotonic())
         if left <= 0:

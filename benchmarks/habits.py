@@ -132,14 +132,15 @@ def named(values: Any) -> Differences:
 
 def more_tasks(rng: np.random.Generator) -> bool:
     """12 tasks, and 12 more while inconclusive, up to five times: is there a GO in the end?"""
-    values, ledger = drawn_differences(rng, 72)[:, 0], []  # type: ignore[var-annotated]
+    values = drawn_differences(rng, 72)[:, 0]
+    ledger = []
     verdicts = (looked_at(named(values[:count]), ledger) for count in range(12, 73, 12))
     return next((verdict for verdict in verdicts if verdict != "INCONCLUSIVE"), "") == "GO"
 
 
 def more_trials(rng: np.random.Generator) -> bool:
     """24 tasks, and one more trial of each while inconclusive, up to six."""
-    values, ledger = drawn_differences(rng, 24, 6), []  # type: ignore[var-annotated]
+    values, ledger = drawn_differences(rng, 24, 6), []
 
     def look(count: int) -> str:
         pairs = {
@@ -154,7 +155,8 @@ def more_trials(rng: np.random.Generator) -> bool:
 
 def all_runs_after_futility(rng: np.random.Generator) -> bool:
     """48 tasks in four planned looks; all runs at once when the gate stops because a GO is unlikely."""
-    values, ledger = drawn_differences(rng, 48)[:, 0], []  # type: ignore[var-annotated]
+    values = drawn_differences(rng, 48)[:, 0]
+    ledger = []
     for look, share in enumerate(even_fractions(4), 1):
         verdict = looked_at(named(values[: 12 * look]), ledger, fraction=share, looks=4)
         if verdict != "INCONCLUSIVE":
@@ -166,7 +168,8 @@ def all_runs_after_futility(rng: np.random.Generator) -> bool:
 
 def looser_gate(rng: np.random.Generator) -> bool:
     """24 tasks, and alpha 0.2 and effect 1 once the result was inconclusive; then 24 more tasks."""
-    values, ledger = drawn_differences(rng, 48)[:, 0], []  # type: ignore[var-annotated]
+    values = drawn_differences(rng, 48)[:, 0]
+    ledger = []
     if (verdict := looked_at(named(values[:24]), ledger)) != "INCONCLUSIVE":
         return verdict == "GO"
     loose = {"alpha": 0.2, "effect": 1}
@@ -179,7 +182,8 @@ def looser_gate(rng: np.random.Generator) -> bool:
 def futility_and_more_tasks(rng: np.random.Generator) -> bool:
     """48 tasks in four planned looks, which stop after the second because a GO is unlikely; then all of them and 24
     more, and 24 again."""
-    values, ledger = drawn_differences(rng, 96)[:, 0], []  # type: ignore[var-annotated]
+    values = drawn_differences(rng, 96)[:, 0]
+    ledger = []
     for look in (1, 2):
         if (
             verdict := looked_at(named(values[: 12 * look]), ledger, fraction=look / 4, looks=4)
@@ -208,7 +212,8 @@ def one_after_another(count: int) -> Habit:
     """`count` servers without an effect, each added when the verdicts on the earlier ones are known."""
 
     def any_go(rng: np.random.Generator) -> bool:
-        scores, ledger = rng.normal(0, 0.15, (24, count + 1)), []  # type: ignore[var-annotated]
+        scores = rng.normal(0, 0.15, (24, count + 1))
+        ledger = []
         differences = {str(k): named(scores[:, k] - scores[:, 0]) for k in range(1, count + 1)}
         return any(
             "GO"
@@ -248,7 +253,8 @@ def runs_chosen(worst: int, times: int, on_record: bool) -> Habit:
     (`on_record`: a start in between shows them as missing) or deleted."""
 
     def go(rng: np.random.Generator) -> bool:
-        own, ledger = rng.normal(0, 0.15, 24), []  # type: ignore[var-annotated]
+        own = rng.normal(0, 0.15, 24)
+        ledger = []
         values = own + rng.normal(0, 0.15, 24)
         made = dict.fromkeys(named(values), 0)
         for again in range(times + 1):
@@ -292,7 +298,8 @@ def unequal_repositories(largest: int, others: int) -> Habit:
 
 def early_discards(rng: np.random.Generator) -> bool:
     """48 tasks in four planned looks; half of the pairs of the first two waves are discarded until the last look."""
-    values, ledger = drawn_differences(rng, 48)[:, 0], []  # type: ignore[var-annotated]
+    values = drawn_differences(rng, 48)[:, 0]
+    ledger = []
     for look in range(1, 5):
         there = [task for task in range(12 * look) if look == 4 or task >= 24 or task % 2]
         differences = {f"t{task:03}": float(values[task]) for task in there}
@@ -344,7 +351,8 @@ def edited(times: int) -> Habit:
     """24 tasks; while inconclusive, the criteria of the three worst pairs are edited until these are equal."""
 
     def go(rng: np.random.Generator) -> bool:
-        values, ledger = drawn_differences(rng, 24)[:, 0], []  # type: ignore[var-annotated]
+        values = drawn_differences(rng, 24)[:, 0]
+        ledger = []
         for _ in range(times + 1):
             verdict = looked_at(named(values), ledger)
             if verdict != "INCONCLUSIVE":
@@ -357,7 +365,8 @@ def edited(times: int) -> Habit:
 
 def many_judges(rng: np.random.Generator) -> bool:
     """Four judges with errors of their own, one after another, until one gives a GO."""
-    truth, ledger = drawn_differences(rng, 24)[:, 0], []  # type: ignore[var-annotated]
+    truth = drawn_differences(rng, 24)[:, 0]
+    ledger = []
     verdicts = (
         looked_at(named(np.clip(truth + rng.normal(0, 0.14, 24), -1, 1)), ledger) for _ in range(4)
     )

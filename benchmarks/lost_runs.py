@@ -77,7 +77,8 @@ def fail_at_random(
 
     def draw(rng: np.random.Generator, count: int, tasks: int) -> Drawn:
         own = rng.normal(0.65, 0.2, (count, tasks))
-        treatment, base = answers(rng, own, 0.1), answers(rng, own, 0.0)
+        treatment = answers(rng, own, 0.1)
+        base = answers(rng, own, 0.0)
         failed = {name: rng.random(own.shape) < share for name in (TREATMENT, BASELINE)}
         return Drawn(treatment, base, failed, given_up, reason)
 

@@ -90,7 +90,8 @@ def account(
     planned: Sequence[Run], before: Sequence[str], after: Sequence[str], rows: Sequence[Run]
 ) -> Kept:
     """Compares the ledger's lines before and after a kill with the rows of the final result."""
-    finished, again = set(runs_of("end", before)), set(runs_of("start", after))
+    finished = set(runs_of("end", before))
+    again = set(runs_of("start", after))
     counted = Counter(rows)
     return Kept(
         finished=len(finished),
@@ -134,7 +135,8 @@ class Meter:
                     process.pid, signal.SIGKILL
                 )  # Popen's own kill would collect an ended process, and its usage
             if time.monotonic() - sampled > SAMPLE_S:
-                together, sampled = max(together, _together_mb()), time.monotonic()
+                together = max(together, _together_mb())
+                sampled = time.monotonic()
             time.sleep(POLL_S)
         wall_s = time.monotonic() - began
         process.returncode = ended

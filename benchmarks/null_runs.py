@@ -148,7 +148,8 @@ def copy_runs(project: Path, made: RunId) -> None:
 
 def benchmark(runs: int, folder: Path, copied: bool) -> Iterator[tuple[str, Cost]]:
     """The costs at one size, by step."""
-    ours, bare = folder / "ours", folder / "bare"
+    ours = folder / "ours"
+    bare = folder / "bare"
     make_project(ours, runs)
     bare.mkdir()
     (bare / "Snakefile").write_text(BARE.format(runs=runs), encoding="utf-8")

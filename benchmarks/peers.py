@@ -98,7 +98,8 @@ def middle(values: Iterable[float], digits: int = 1) -> str:
 
 
 def cost_row(runs: int, name: str, rounds: Sequence[Round]) -> str:
-    whole, second = [one.whole for one in rounds], [one.second for one in rounds]
+    whole = [one.whole for one in rounds]
+    second = [one.second for one in rounds]
     cells = [
         middle(cost.wall_s for cost in whole),
         middle(cost.cpu_s for cost in whole),

@@ -219,18 +219,22 @@ def main() -> None:
     parser.add_argument("--replications", type=int, default=1000, help="benchmarks per row")
     parser.add_argument("--only", default="", help="a regular expression for the names of rows")
     arguments = parser.parse_args()
-    count, kept = arguments.replications, True
+    count = arguments.replications
+    kept = True
     intervals.FLOOR_WEIGHTS = 999  # fewer weights are quicker
     print("| truth | SAVES | two t intervals | promised | as promised |\n|---|--:|--:|---|---|")
     for name, row in ROWS.items():
         if not re.search(arguments.only, name):
             continue
         share, plain = shares(row, count)
-        promise, expected = "", share
+        promise = ""
+        expected = share
         if row.at_most < 1:
-            promise, expected = f"at most {row.at_most:g}", row.at_most
+            promise = f"at most {row.at_most:g}"
+            expected = row.at_most
         if row.at_least:
-            promise, expected = f"at least {row.at_least:g}", row.at_least
+            promise = f"at least {row.at_least:g}"
+            expected = row.at_least
         error = 3 * math.sqrt(expected * (1 - expected) / count)
         is_kept = row.at_least - error <= share <= row.at_most + error
         kept &= is_kept

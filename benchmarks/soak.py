@@ -47,7 +47,8 @@ class Soak:
     """One benchmark on a machine that fails."""
 
     def __init__(self, options: argparse.Namespace, base: Path, injector: Injector) -> None:
-        self.options, self.injector = options, injector
+        self.options = options
+        self.injector = injector
         self.folder = base / "disk"
         self.bench = self.folder / "bench" / "s"
         self.folder.mkdir()

@@ -21,7 +21,8 @@ def block(language: str) -> str:
 
 @pytest.mark.slow
 def test_the_forty_lines_make_a_pair(tmp_path: Path) -> None:
-    shop, here = tmp_path / "shop", tmp_path / "here"
+    shop = tmp_path / "shop"
+    here = tmp_path / "here"
     shop.mkdir()
     here.mkdir()
     (shop / "cart.py").write_text("class Cart:\n    def total(self):\n        return 0\n")

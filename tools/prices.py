@@ -41,8 +41,10 @@ def amount(value: Any) -> float:
 
 def amounts(prices: Any) -> str:
     """The price of each kind; what has no price of its own costs as much as other input."""
-    inputs, output = amount(prices.input_mtok), amount(prices.output_mtok)
-    read, written = prices.cache_read_mtok, prices.cache_write_mtok
+    inputs = amount(prices.input_mtok)
+    output = amount(prices.output_mtok)
+    read = prices.cache_read_mtok
+    written = prices.cache_write_mtok
     kinds = {
         "input": inputs,
         "cache_read": inputs if read is None else amount(read),

@@ -139,7 +139,8 @@ def scored(
     """Both scores of each answer; `criteria` are those that `other` judges by, for each task."""
     rows = []
     for answer in answers:
-        text, task = normalise(answer.text), answer.task
+        text = normalise(answer.text)
+        task = answer.task
         by_author = sum(patterns(criterion, text) for criterion in task.criteria)
         by_other = sum(other(criterion, text) for criterion in criteria[task.id])
         share = 100 / len(task.criteria)
@@ -160,7 +161,8 @@ def closeness(rows: Sequence[Scored]) -> Closeness:
     """The closeness of `rows`; the correlation is NaN when all scores of one side are equal."""
     from scipy.stats import spearmanr
 
-    author, other = [row.author for row in rows], [row.other for row in rows]
+    author = [row.author for row in rows]
+    other = [row.other for row in rows]
     constant = len(set(author)) == 1 or len(set(other)) == 1
     correlation = float("nan") if constant else float(spearmanr(author, other).statistic)
     differences = [row.other - row.author for row in rows]

@@ -294,10 +294,8 @@ def _facts(file: str, module: ast.Module) -> Iterator[tuple[str, Mined]]:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 if isinstance(node, ast.ClassDef):
                     yield from _class_facts(file, node)
-                text, no = (
-                    f"{name} is defined in {file}",
-                    rf"{name}\W+(is not|isn't|is never) defined",
-                )
+                text = f"{name} is defined in {file}"
+                no = rf"{name}\W+(is not|isn't|is never) defined"
                 denial = f"`{name}` is not defined in `{file}`."
                 yield "definition", _fact(file, name, text, [name, file], no, denial)
                 if isinstance(node, ast.FunctionDef):
@@ -307,20 +305,16 @@ def _facts(file: str, module: ast.Module) -> Iterator[tuple[str, Mined]]:
             ):
                 text = f"{name} in {file} is {value}"
                 close = {"regex": rf"\b{name}\b[^\n]{{0,40}}\b{value}\b"}
-                no, denial = (
-                    rf"{name}\W+(is not|isn't)\W+{value}\b",
-                    f"**{name}** isn\u2019t {value}.",
-                )
+                no = rf"{name}\W+(is not|isn't)\W+{value}\b"
+                denial = f"**{name}** isn\u2019t {value}."
                 yield "constant", _fact(file, name, text, [close], no, denial)
 
 
 def _class_facts(file: str, node: ast.ClassDef) -> Iterator[tuple[str, Mined]]:
     name = node.name
     for base in (base.id for base in node.bases if isinstance(base, ast.Name) and len(base.id) > 3):
-        text, no = (
-            f"{name} in {file} derives from {base}",
-            rf"{name}\W+(does not|doesn't) derive from\W+{base}",
-        )
+        text = f"{name} in {file} derives from {base}"
+        no = rf"{name}\W+(does not|doesn't) derive from\W+{base}"
         yield (
             "base",
             _fact(file, name, text, [name, base], no, f"`{name}` does not derive from `{base}`."),
@@ -344,10 +338,8 @@ def _function_facts(file: str, node: ast.FunctionDef) -> Iterator[tuple[str, Min
     for child in ast.walk(node):
         match child:
             case ast.Raise(exc=ast.Call(func=ast.Name(id=error))):
-                text, no = (
-                    f"{node.name} in {file} raises {error}",
-                    rf"{node.name}\W+(never|does not) raises?\W+{error}",
-                )
+                text = f"{node.name} in {file} raises {error}"
+                no = rf"{node.name}\W+(never|does not) raises?\W+{error}"
                 denial = f"_{file}_: `{node.name}` never raises `{error}`"
                 yield "raise", _fact(file, node.name, text, [node.name, error], no, denial)
 

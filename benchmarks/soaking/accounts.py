@@ -44,7 +44,8 @@ def settle(
     for attempt in sorted(injector.attempts.values(), key=lambda attempt: attempt.first_seen):
         seen[attempt.stem].append(attempt)
     for run in runs:
-        attempts, kept = seen[run.stem], _kept(bench, run)
+        attempts = seen[run.stem]
+        kept = _kept(bench, run)
         fates = _fates([attempt.place for attempt in attempts], kept)
         accounts.fates |= {
             attempt.place: fates.get(attempt.place, IN_FLIGHT) for attempt in attempts

@@ -136,7 +136,8 @@ def main(address: str, prompt_file: str, mcp_file: str) -> None:
     """Answers the prompt, and leaves a process running."""
     subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL, start_new_session=True)
     servers: dict[str, Server | Daemon] = {}
-    statuses, tools = [], []
+    statuses = []
+    tools = []
     for name, entry in json.loads(Path(mcp_file).read_text(encoding="utf-8"))["mcpServers"].items():
         try:
             server: Server | Daemon = Daemon(entry) if "url" in entry else Server(entry)

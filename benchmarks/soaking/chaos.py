@@ -104,7 +104,8 @@ class Machine:
             "clock": self._jump,
             "daemon": self._kill_daemon,
         }
-        began, runs = time.time(), runners(self.mark).keys()
+        began = time.time()
+        runs = runners(self.mark).keys()
         detail = doing[kind]()
         if detail is None:
             self.injector.note("missed", fault=kind)
@@ -222,7 +223,8 @@ class Machine:
     def _jump(self) -> str:
         """Shifts the timestamps of files written since the last jump by an hour, as after a clock change."""
         hours = self.rng.choice((-1, 1))
-        until, files = time.time(), [path for path in self.bench.rglob("*") if path.is_file()]
+        until = time.time()
+        files = [path for path in self.bench.rglob("*") if path.is_file()]
         for path in files:
             with suppress(OSError):
                 status = path.stat()

@@ -128,7 +128,9 @@ class Injector(Fake):
         super().__init__(MessagesApi())
         self.attempts: dict[str, Attempt] = {}
         self.asked = threading.Condition()
-        self._seed, self._share, self._journal = seed, share, journal
+        self._seed = seed
+        self._share = share
+        self._journal = journal
         self._counts: Counter[str] = Counter()
         self._answers: dict[str, Attempt] = {}
 
@@ -149,7 +151,8 @@ class Injector(Fake):
             facts = self.api.facts(path, body)
             if not facts:
                 return Reply(status=404), nobody
-            task, place = PROMPT.search(facts.text), PLACE.search(facts.text)
+            task = PROMPT.search(facts.text)
+            place = PLACE.search(facts.text)
             if not task or not place:
                 return Reply(text="ok"), facts  # the preflight
             return self._answer(self._attempt(place[1], task[1], "without"), facts), facts

@@ -227,7 +227,8 @@ def recorded(transcript: str, folder: Path) -> list[str]:
 
 def words_and_skill(kind: str) -> dict[str, str]:
     """The files of a condition that brings words and a skill."""
-    program, skill = programs()[kind], "---\nname: x\ndescription: THE-SKILL\n---\n"
+    program = programs()[kind]
+    skill = "---\nname: x\ndescription: THE-SKILL\n---\n"
     return {program.words: "THE-WORDS\n", f"{program.skills}/x/SKILL.md": skill}
 
 

@@ -365,7 +365,8 @@ class Program(NamedTuple):
     @contextmanager
     def served(self, folder: Path, rules: list[dict[str, Any]]) -> Iterator[str]:
         """A file that starts it on a service with these replies. The key is in `LIVE_TEST_KEY`."""
-        cli, launcher = CLIS[self.of], folder / "launcher"
+        cli = CLIS[self.of]
+        launcher = folder / "launcher"
         with serving(cli.api(), read_rules(cli.rules(rules))) as fake:
             script = LAUNCHERS[self.name].format(url=fake.url, own=cli.argv[0], by_acp=self.file)
             launcher.write_text(f"#!/bin/sh{script}")

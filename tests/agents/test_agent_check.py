@@ -145,7 +145,8 @@ def test_an_adapter_that_breaks_a_promise_fails(
 
 
 def test_what_runs_have_only_with_a_tee_is_said_with_its_key(tmp_path: Path) -> None:
-    site, program = tmp_path / "site", tmp_path / "tiny-agent"
+    site = tmp_path / "site"
+    program = tmp_path / "tiny-agent"
     install(site, "tiny_adapter", example().replace("TEE = True", "TEE = False"), "tiny")
     program.write_text(TINY.format(python=sys.executable, messages=[GREET, LIST, GREP]))
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
@@ -163,7 +164,8 @@ def test_what_runs_have_only_with_a_tee_is_said_with_its_key(tmp_path: Path) -> 
 def test_a_run_that_would_not_count_is_shown_with_its_cause(
     broken: str, cause: str, tmp_path: Path
 ) -> None:
-    site, program = tmp_path / "site", tmp_path / "tiny-agent"
+    site = tmp_path / "site"
+    program = tmp_path / "tiny-agent"
     text = example().replace("event = json.loads(line)", broken)
     install(site, "tiny_adapter", text, "tiny")
     program.write_text(TINY.format(python=sys.executable, messages=[GREET, LIST, GREP]))

@@ -350,7 +350,8 @@ def test_the_recorded_streams_hold_nothing_of_the_machine_they_were_recorded_on(
 
 @pytest.mark.parametrize("name", ROWS)
 def test_every_row_has_its_outcome(name: str) -> None:
-    row, outcome = ROWS[name], read(stream(name))
+    row = ROWS[name]
+    outcome = read(stream(name))
     attempt = Attempt(1, "", 1.0, 0.0, row.exit_code, row.exit_code is None)
     search = bool(row.settings.get("tool_search"))
     expected = (

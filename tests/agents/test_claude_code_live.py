@@ -101,7 +101,8 @@ def test_the_four_kinds_of_tokens_add_up_to_what_the_service_counts(
 def test_its_settings_servers_hooks_and_words_do_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    planted, repository = tmp_path / "planted", tmp_path / "run" / "repo"
+    planted = tmp_path / "planted"
+    repository = tmp_path / "run" / "repo"
     (repository / ".claude" / "skills" / "trap").mkdir(parents=True)
     hook = {"hooks": [{"type": "command", "command": f"touch {planted}"}]}
     settings = {

@@ -221,7 +221,8 @@ def claude_call(tool: str, is_error: bool) -> list[dict[str, Any]]:
 
 
 def test_a_sub_agent_s_call_with_the_id_of_an_open_call_has_its_own_result() -> None:
-    outer, inner = claude_call("Agent", False), claude_call("Bash", True)
+    outer = claude_call("Agent", False)
+    inner = claude_call("Bash", True)
     events = [outer[0], *({**event, "parent_tool_use_id": "call_0"} for event in inner), outer[1]]
     assert read(map(json.dumps, events)).calls == (Call("Agent", 1), Call("Bash", 1, 1))
 

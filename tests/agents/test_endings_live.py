@@ -26,7 +26,8 @@ def becomes(kind: str, what: str, folder: Path) -> tuple[str, dict[str, Any]]:
     """What becomes of a run to which this happens, and what it printed. In a process of its own: a run ends all
     children of its process."""
     os.environ["LIVE_TEST_KEY"] = KEY
-    cli, row = CLIS[kind], BY_NAME[what]
+    cli = CLIS[kind]
+    row = BY_NAME[what]
     command = (*row.launcher, *cli.argv)
     ran = ask(
         cli, folder, row.rules, row.server, timeout_s=row.timeout_s, command=command, **row.settings

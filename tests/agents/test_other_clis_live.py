@@ -169,7 +169,9 @@ def lines_of(value: Any) -> set[str]:
 def test_the_first_requests_of_all_rungs_differ_in_what_their_conditions_state(
     cli: Cli, tmp_path: Path
 ) -> None:
-    words, sent, sizes = words_and_skill(cli.kind), {}, []
+    words = words_and_skill(cli.kind)
+    sent = {}
+    sizes = []
     for has_server, has_words in product((False, True), repeat=2):
         folder = tmp_path / f"{has_server:d}{has_words:d}"
         files = {"src/cart.py": "", **(words if has_words else {})}

@@ -40,7 +40,8 @@ def written(file: Path) -> Iterator[tuple[str, re.Pattern[str], set[str]]]:
         given = call.args[0] if call.args else None
         if call.func.value.id != "re":
             continue
-        name, place = names.get(id(call), ""), file.relative_to(SCRIPTS)
+        name = names.get(id(call), "")
+        place = file.relative_to(SCRIPTS)
         methods = ({call.func.attr} | used.get(name, set())) & METHODS or {"search"}
         if isinstance(given, ast.Constant) and isinstance(given.value, str):
             flags = sum(
@@ -55,7 +56,8 @@ def written(file: Path) -> Iterator[tuple[str, re.Pattern[str], set[str]]]:
 
 def literals(item: Any) -> list[int]:
     """The characters that one item of a parsed pattern names, of a range its first."""
-    kind, given = str(item[0]), item[1]
+    kind = str(item[0])
+    given = item[1]
     if kind == "IN":
         return [code for part in given for code in literals(part)]
     return [given] if kind == "LITERAL" else [given[0]] if kind == "RANGE" else []
@@ -65,7 +67,8 @@ def samples(items: Iterable[Any], state: Any) -> list[str]:
     """Texts that a parsed pattern fits."""
     texts = [""]
     for item in items:
-        kind, given = str(item[0]), item[1]
+        kind = str(item[0])
+        given = item[1]
         if kind.endswith("REPEAT"):
             parts = [part * max(given[0], 1) for part in samples(given[2], state)]
         elif kind == "BRANCH":

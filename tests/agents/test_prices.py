@@ -47,7 +47,8 @@ def test_no_pattern_covers_a_model_of_another_price() -> None:
     import prices as tool
 
     day = next(iter(listed().values()))["date"]
-    differences, names = [], 0
+    differences = []
+    names = 0
     for maker, model in tool.models(data.providers):
         right = tool.on_day(model, day)
         price = price_of(model.id, {}, f"{day}-28")

@@ -612,7 +612,8 @@ def test_every_kind_of_agent_keeps_it_or_shows_nothing(promise: Promise, kind: s
 
 @pytest.mark.parametrize("kind", ["claude-code", "codex", "gemini", "opencode"])
 def test_an_output_without_any_one_of_its_first_lines_is_incomplete(kind: str) -> None:
-    start, end = KINDS[kind].start(), [*KINDS[kind].says("so", 2), *KINDS[kind].ends()]
+    start = KINDS[kind].start()
+    end = [*KINDS[kind].says("so", 2), *KINDS[kind].ends()]
     assert read(kind, [*start, *end]).finished
     for missing in range(len(start)):
         outcome = read(kind, [*start[:missing], *start[missing + 1 :], *end])

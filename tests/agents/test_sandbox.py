@@ -123,7 +123,8 @@ def test_a_trial_that_found_no_network_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    program, refuses = tmp_path / "bwrap", tmp_path / "refuses"
+    program = tmp_path / "bwrap"
+    refuses = tmp_path / "refuses"
     program.write_text(
         f'#!/bin/sh\ncase "$*" in *--unshare-net*) [ -e {refuses} ] && exit 1;; esac\necho bubblewrap 0.8.0\n'
     )
@@ -374,7 +375,8 @@ def test_settings_of_the_machines_administrator_reach_no_agent(
     hides = mounts_of(
         [f"{tmp_path}/etc"], [f"{tmp_path}/etc/claude-code", f"{tmp_path}/etc/codex"], ""
     )
-    etc, there = f"{tmp_path}/etc", f"{tmp_path}/etc/claude-code"  # what is not there is not hidden
+    etc = f"{tmp_path}/etc"
+    there = f"{tmp_path}/etc/claude-code"  # what is not there is not hidden
     assert hides == ["--ro-bind", etc, etc, "--tmpfs", there, "--remount-ro", there]
 
 

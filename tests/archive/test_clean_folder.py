@@ -27,7 +27,8 @@ CONFIG = {
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A benchmark with discards and transcripts, two copies of repositories, and what a killed run left."""
-    project, place = tmp_path / "project", tmp_path / "tmp"
+    project = tmp_path / "project"
+    place = tmp_path / "tmp"
     project.mkdir()
     place.mkdir()
     monkeypatch.chdir(project)

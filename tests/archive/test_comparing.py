@@ -72,7 +72,8 @@ def run_of(
         task: [pair] if isinstance(pair, tuple) else list(pair) for task, pair in scores.items()
     }
     count = max(map(len, trials.values()))
-    rows, records = {}, {}
+    rows = {}
+    records = {}
     for task, pairs in trials.items():
         for trial, pair in enumerate(pairs, 1):
             for side, condition in enumerate((treatment, "without")):
@@ -359,7 +360,8 @@ def test_the_only_treatments_are_compared_whatever_their_names_and_unmatched_one
     text = render(compare([run_of("a", BEFORE), renamed]))
     assert "In b this is graph, the condition of the same name." in text
     assert "| servers of lens | lens | graph |" in text
-    a, b = run_of("a"), run_of("b", treatment="graph")
+    a = run_of("a")
+    b = run_of("b", treatment="graph")
     b.plan["conditions"]["grep"] = b.plan["conditions"]["graph"]
     data = compare([a, b])
     assert data["unmatched"] == [

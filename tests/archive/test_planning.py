@@ -155,7 +155,8 @@ def test_a_change_of_adoption_is_found_by_so_many_tasks(
     assert tasks_for_adoption(before, after, 0.8) == tasks
     rng = np.random.default_rng(0)
     old, new = (rng.random((4000, tasks)) < share for share in (before, after))
-    more, fewer = (new & ~old).sum(axis=1), (old & ~new).sum(axis=1)
+    more = (new & ~old).sum(axis=1)
+    fewer = (old & ~new).sum(axis=1)
     found = [mid_p(int(a), int(b)) <= 0.05 and a > b for a, b in zip(more, fewer, strict=True)]
     assert sum(found) / 4000 == pytest.approx(power_of_adoption(before, after, tasks), abs=0.02)
 
@@ -197,7 +198,8 @@ def test_a_pilot_plans_runs_money_and_hours_from_its_own_runs(tmp_path: Path) ->
     truth = Truth(0.1, spread / 100, baselines)
     tasks = tasks_for("GO", truth, 0.025, DEFAULTS, 0.9)
     assert f"spreads by up to {spread:.1f} points in one trial" in said
-    price, minutes = math.ceil(2 * tasks * 0.5), math.ceil(math.ceil(2 * tasks / 8) * 60 / 60)
+    price = math.ceil(2 * tasks * 0.5)
+    minutes = math.ceil(math.ceil(2 * tasks / 8) * 60 / 60)
     line = f"- {2 * tasks} runs ({tasks} tasks x 1 trial x 2 conditions), about {price} USD, {minutes} min at 8 at a time"
     assert f"{line}: 90% to find +10\n" in said
     assert "24% of a trial's variance is the tasks' own" in said

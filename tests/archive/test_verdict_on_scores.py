@@ -61,7 +61,8 @@ def as_csv(folder: Path, percent: bool = False) -> str:
         assert record is not None
         score = f"{float(row['score']) * 100:g}" if percent else row["score"]
         repository = plan["tasks"][run.task]["repository"]
-        cost, seconds = record.outcome.cost_usd, record.attempt.duration_s
+        cost = record.outcome.cost_usd
+        seconds = record.attempt.duration_s
         writer.writerow([run.task, run.condition, run.trial, score, repository, cost, seconds])
     return text.getvalue()
 
@@ -85,13 +86,15 @@ def test_the_verdict_is_that_of_a_benchmark_of_the_same_scores_to_the_digit(
 ) -> None:
     bench = make_bench(tmp_path / "bench" / "real", shape)
     _, folder = verdict_on(as_csv(bench), tmp_path)
-    real, given = estimates(bench), estimates(folder)
+    real = estimates(bench)
+    given = estimates(folder)
     assert given.keys() == real.keys()
     for name, comparison in real.items():
         for key in SAME:
             assert without_names(given[name].get(key)) == without_names(comparison.get(key)), key
         if "gate" in comparison:
-            mine, theirs = given[name]["gate"], comparison["gate"]
+            mine = given[name]["gate"]
+            theirs = comparison["gate"]
             for key in ("verdict", "needs", "low", "high", "worst", "reasons"):
                 assert mine[key] == theirs[key], key
 

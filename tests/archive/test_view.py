@@ -28,10 +28,8 @@ def test_a_run_folder_and_a_folder_of_several_are_listed_with_their_verdicts(
         "with": {"lead": "We cannot tell yet.", "facts": "2 tasks better."},
         "search": {"lead": "search: lens helps.", "facts": "Two tasks better."},
     }
-    one, old = (
-        make(tmp_path / "bench" / "a", plain=plain),
-        make(tmp_path / "bench" / "b", headlines=["with 29%"]),
-    )
+    one = make(tmp_path / "bench" / "a", plain=plain)
+    old = make(tmp_path / "bench" / "b", headlines=["with 29%"])
     make(tmp_path / "bench" / "c")
     broken = make(tmp_path / "bench" / "d")
     (broken / "results.json").write_text("{")

@@ -17,11 +17,9 @@ from stock import write
 def test_no_ignore_rule_or_repository_of_the_agent_loses_a_change(
     tmp_path: Path, commits: bool
 ) -> None:
-    tree, workspace, again = (
-        make_tree(tmp_path / "tree"),
-        tmp_path / "workspace",
-        tmp_path / "again",
-    )
+    tree = make_tree(tmp_path / "tree")
+    workspace = tmp_path / "workspace"
+    again = tmp_path / "again"
     copy_tree(str(tree), str(workspace))
     copy_tree(str(tree), str(again))
     files: dict[str, str | None] = {

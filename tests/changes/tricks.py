@@ -73,7 +73,8 @@ def projects(name: str) -> Iterator[Project]:
         command = [*(RUNNERS[runner].command if runner else ()), *map(text_of, tests["command"])]
         tests |= {"files": files_of(tests["files"]), "command": command}
         changes = {name: files_of(files) for name, files in each["changes"].items()}
-        files, fixed = files_of(each["files"]), files_of(each["fixed"])
+        files = files_of(each["files"])
+        fixed = files_of(each["fixed"])
         yield Project(each["name"], files, tests, fixed, changes, _environment(runner))
 
 

@@ -58,7 +58,8 @@ def test_equal_trees_alone_share_a_hash(
     tmp_path_factory: pytest.TempPathFactory, first: Tree, second: Tree
 ) -> None:
     base = tmp_path_factory.mktemp("trees")
-    one, two = write(first, base / "one"), write(second, base / "two")
+    one = write(first, base / "one")
+    two = write(second, base / "two")
     assert (hash_tree(str(one)) == hash_tree(str(two))) == (first == second)
 
 

@@ -66,7 +66,8 @@ def ask(tmp_path: Path) -> Ask:
     def ask(
         prompt: str, workspace: Path, servers: dict[str, Any] | None = None, *arguments: str
     ) -> Run:
-        prompt_file, config = tmp_path / "prompt.md", tmp_path / "mcp.json"
+        prompt_file = tmp_path / "prompt.md"
+        config = tmp_path / "mcp.json"
         prompt_file.write_text(prompt + SUFFIX, encoding="utf-8")
         config.write_text(json.dumps({"mcpServers": servers or {}}), encoding="utf-8")
         argv = [

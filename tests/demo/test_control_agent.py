@@ -34,7 +34,8 @@ def ask(folder: Path, servers: dict[str, Any], prompt: str = PROMPT) -> Outcome:
 def test_it_states_the_scripted_facts_for_the_prompt_byte_for_byte_and_the_servers(
     tmp_path: Path,
 ) -> None:
-    without, with_ = ask(tmp_path, {}), ask(tmp_path, {"control": SERVER})
+    without = ask(tmp_path, {})
+    with_ = ask(tmp_path, {"control": SERVER})
     assert without.answer.startswith("- it waits\n\n## Report")
     assert with_.answer.startswith("- it waits\n- it counts\n\n## Report")
     assert (without.servers, with_.servers) == ({}, {"control": "connected"})

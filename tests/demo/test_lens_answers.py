@@ -217,7 +217,8 @@ def test_answers_are_capped_and_say_so(
 
 
 def test_the_same_folder_gives_the_same_bytes(tmp_path: Path) -> None:
-    one_root, other_root = write(tmp_path / "a", PYTHON), write(tmp_path / "b", PYTHON)
+    one_root = write(tmp_path / "a", PYTHON)
+    other_root = write(tmp_path / "b", PYTHON)
     for tool, arguments in (
         ("lens_grep", {"query": "shop|total"}),
         ("lens_graph", {}),

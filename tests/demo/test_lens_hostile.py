@@ -67,7 +67,8 @@ def test_huge_binary_and_special_files_are_left_out(tmp_path: Path) -> None:
 
 
 def test_nothing_of_the_repository_is_executed(tmp_path: Path) -> None:
-    root, trap = write(tmp_path / "repo", {"a.py": "needle = 1\n", "b.py": ""}), tmp_path / "trap"
+    root = write(tmp_path / "repo", {"a.py": "needle = 1\n", "b.py": ""})
+    trap = tmp_path / "trap"
     commit(root)
     script = tmp_path / "run.sh"
     script.write_text(f"#!/bin/sh\necho \"$0\" >> '{trap}'\nexit 0\n")

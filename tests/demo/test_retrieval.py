@@ -82,7 +82,8 @@ def test_the_same_prompt_workspace_and_seed_give_the_same_bytes(
 ) -> None:
     other = tmp_path / "elsewhere"
     shutil.copytree(shop, other)
-    first, second = ask("How is a cart paid for?", shop), ask("How is a cart paid for?", other)
+    first = ask("How is a cart paid for?", shop)
+    second = ask("How is a cart paid for?", other)
     assert (first.answer, first.events[1:]) == (second.answer, second.events[1:])
     assert str(tmp_path) not in first.answer
 

@@ -92,7 +92,8 @@ def test_local_http_is_used_past_a_proxy_and_a_call_that_fails_is_an_error_event
     ask: Ask, shop: Path, tmp_path: Path
 ) -> None:
     (shop / "src/shop/broken.py").write_text("zzz = 1\n" * 9, encoding="utf-8")
-    log, port = tmp_path / "http.log", free_port()
+    log = tmp_path / "http.log"
+    port = free_port()
     with listening([sys.executable, "-P", SERVER, str(shop), str(log), str(port)], port):
         servers = {"finder": {"type": "http", "url": f"http://127.0.0.1:{port}/mcp"}}
         run = ask("What depends on zzz?", shop, servers)
@@ -140,7 +141,8 @@ def test_servers_that_do_not_start_are_named_as_failed_and_leave_nothing(
 
 @pytest.mark.slow
 def test_an_agent_that_is_told_to_stop_takes_its_servers_along(shop: Path, tmp_path: Path) -> None:
-    marker, started = f"{tmp_path}/marker", tmp_path / "started"
+    marker = f"{tmp_path}/marker"
+    started = tmp_path / "started"
     (tmp_path / "p").write_text("Cart?", encoding="utf-8")
     script = f"touch {started}; sleep 300 # {marker}"
     config = {"mcpServers": {"silent": {"command": "/bin/sh", "args": ["-c", script]}}}

@@ -35,7 +35,8 @@ def receive() -> dict[str, Any]:
 def talk_to_servers(entries: list[dict[str, Any]], messages: list[dict[str, Any]]) -> None:
     for entry in entries:
         env = os.environ | {one["name"]: one["value"] for one in entry["env"]}
-        command, pipe = [entry["command"], *entry["args"]], subprocess.PIPE
+        command = [entry["command"], *entry["args"]]
+        pipe = subprocess.PIPE
         with subprocess.Popen(command, env=env, stdin=pipe, stdout=pipe, text=True) as server:
             for message in messages:
                 print(json.dumps(message), file=server.stdin, flush=True)
@@ -73,7 +74,8 @@ def main(script: list[dict[str, Any]], session: dict[str, Any]) -> None:
     servers: list[dict[str, Any]] = []
     while True:
         message = receive()
-        key, params = message.get("id"), message.get("params", {})
+        key = message.get("id")
+        params = message.get("params", {})
         match message.get("method"):
             case "initialize":
                 about = {"name": "fake", "version": "1.2.3"}

@@ -23,7 +23,8 @@ class JudgingApi(MessagesApi):
         self._judge = judge
 
     def facts(self, path: str, body: dict[str, Any]) -> Facts | None:
-        facts, request = super().facts(path, body), request_in(body)
+        facts = super().facts(path, body)
+        request = request_in(body)
         if not facts or not request:
             return facts
         fact, answer = (part(request, name) for name in ("fact", "answer"))

@@ -17,7 +17,9 @@ class LimitedApi(Fake):
 
     def __init__(self, limit: int, span_s: float, answer_s: float) -> None:
         super().__init__(MessagesApi())
-        self.limit, self.span_s, self.answer_s = limit, span_s, answer_s
+        self.limit = limit
+        self.span_s = span_s
+        self.answer_s = answer_s
         self.answered = self.refused = self.running = self.most = 0
         self._times: deque[float] = deque()
 

@@ -178,6 +178,7 @@ LETTERS = st.text("mp-", min_size=2, max_size=10)
 def test_the_order_of_two_judges_does_not_matter(first: str, data: st.DataObject) -> None:
     second = data.draw(st.text("mp-", min_size=len(first), max_size=len(first)))
     verdicts = said(a=first, b=second)
-    one, other = two_judges(verdicts, "a", "b", 1), two_judges(verdicts, "b", "a", 1)
+    one = two_judges(verdicts, "a", "b", 1)
+    other = two_judges(verdicts, "b", "a", 1)
     assert (one.equal, one.kappa.value) == (other.equal, pytest.approx(other.kappa.value))
     assert one.kappa.value is None or one.kappa.value <= 1 + 1e-9

@@ -66,7 +66,8 @@ def belief(
 def test_accepted_patterns_and_people_are_believed_and_a_model_without_labels_is_unvalidated() -> (
     None
 ):
-    patterns, people = belief(mechanical=true), belief(human_anna=true, claude=now_and_then(1, MET))
+    patterns = belief(mechanical=true)
+    people = belief(human_anna=true, claude=now_and_then(1, MET))
     assert (patterns.caveat, patterns.withheld) == ("", {"with": []})
     assert patterns.decided[Basis.PATTERNS] == len(KEYS)
     assert (people.caveat, people.withheld) == ("", {"with": []})

@@ -165,7 +165,8 @@ def test_better_answers_that_are_longer_are_no_leak_but_a_difference_at_equal_sc
 @pytest.mark.parametrize("seed", range(4))
 def test_a_row_is_guessed_by_what_the_others_show(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    rows, signs = rng.normal(size=(9, 5)), rng.choice([-1.0, 1.0], (3, 9))
+    rows = rng.normal(size=(9, 5))
+    signs = rng.choice([-1.0, 1.0], (3, 9))
     for labels, share in zip(signs, _right(rows, signs), strict=True):
         seen = labels[:, None] * rows
         hits = [

@@ -117,7 +117,8 @@ def test_an_answer_whose_partner_does_not_count_is_not_on_the_sheet(bench: Make)
 
 
 def test_the_order_of_questions_and_the_side_of_a_condition_depend_on_the_seed(bench: Make) -> None:
-    orders, sides = set(), set()
+    orders = set()
+    sides = set()
     for seed in range(8):
         folder = lay_out(bench, dict.fromkeys("abc", ANSWER), seed=seed, sheet=False)
         seen, tasks = shown_answers_of(folder)

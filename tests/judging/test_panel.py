@@ -139,7 +139,8 @@ def test_the_decision_is_the_verdict_of_a_judge_or_unjudged(votes: dict[str, Row
 
 @given(VOTES, st.sampled_from(["timeout", "refused", "canary"]))
 def test_one_more_failure_never_makes_another_verdict(votes: dict[str, Row], failure: str) -> None:
-    before, after = decision(votes), decision({**votes, "another-judge": vote(failure)})
+    before = decision(votes)
+    after = decision({**votes, "another-judge": vote(failure)})
     assert after.verdict in (before.verdict, "Unjudged")
 
 
@@ -248,7 +249,8 @@ def test_a_judge_of_the_plan_without_a_file_stops_the_stage(folder: Path) -> Non
 
 
 def test_a_draft_decides_nothing_and_a_person_decides_beside_it() -> None:
-    draft, accepted = vote("Met", version="1+strict-draft"), vote("Met", version="1")
+    draft = vote("Met", version="1+strict-draft")
+    accepted = vote("Met", version="1")
     assert rest_on_drafts({"mechanical": draft})
     assert rest_on_drafts({"mechanical": draft, "model": vote("Met")})
     assert not rest_on_drafts({"mechanical": draft, "human": vote("Missed")})

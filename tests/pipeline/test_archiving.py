@@ -62,7 +62,8 @@ def test_an_archive_repeats_its_experiment_elsewhere_and_compares_both(
     shutil.copytree(
         project.folder / "repo", elsewhere.folder / "repo"
     )  # named by a path, so no archive has it
-    old, new = elsewhere.folder.parent / "run", elsewhere.folder / "bench" / "again"
+    old = elsewhere.folder.parent / "run"
+    new = elsewhere.folder / "bench" / "again"
     before = sorted(path.read_bytes() for path in old.rglob("*") if path.is_file())
     shutil.copy(old / "config.yaml", elsewhere.folder / "config.yaml")
     elsewhere.start("--config", "run_id=again")

@@ -50,7 +50,8 @@ class Daemon:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    port, log = free_port(), tmp_path_factory.mktemp("daemon") / "log"
+    port = free_port()
+    log = tmp_path_factory.mktemp("daemon") / "log"
     with listening([sys.executable, "-I", PROGRAM, "serve", str(port), str(log)], port):
         yield Daemon(f"http://127.0.0.1:{port}", log)
 

@@ -36,7 +36,8 @@ def test_the_control_comes_and_goes_gets_an_empty_folder_and_no_servers_and_form
     new = {name for name in after.keys() - before.keys() if name.startswith("runs/")}
     assert new == {"runs/anna-closed_book.md", "runs/bert-closed_book.md"}
     assert {name: after[name] for name in before} == before
-    control, baseline = project.record("anna-closed_book"), project.record("anna-without")
+    control = project.record("anna-closed_book")
+    baseline = project.record("anna-without")
     assert control["prompt_sha256"] == baseline["prompt_sha256"]
     assert control["settings_sha256"] == baseline["settings_sha256"]
     assert control["tree_before"] == control["tree_after"] != baseline["tree_before"]
@@ -62,7 +63,8 @@ def test_a_pair_starts_together_and_the_control_comes_last(
 ) -> None:
     project.configure(**CONTROL)
     schedule = scheduled(project, monkeypatch)
-    pair, control = RunId("anna", "with", 1), RunId("anna", "closed_book", 1)
+    pair = RunId("anna", "with", 1)
+    control = RunId("anna", "closed_book", 1)
     assert schedule.gate_s(pair, 2) > 0
     assert schedule.gate_s(control, 4) == 0
     priorities = {run: schedule.priority(run.stem) for run in schedule.runs}

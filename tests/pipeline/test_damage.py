@@ -36,7 +36,8 @@ def test_a_list_names_nothing_outside_of_its_folder(tmp_path: Path) -> None:
 
 def damage(path: Path, rng: random.Random) -> None:
     """Flips a bit or cuts the end off, and leaves the time as it was."""
-    times, content = path.stat(), bytearray(path.read_bytes())
+    times = path.stat()
+    content = bytearray(path.read_bytes())
     if rng.random() < 0.5:
         content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
     else:
@@ -87,7 +88,8 @@ def reads_the_same(name: str, before: bytes, after: bytes) -> bool:
 
 
 def test_damaged_runs_are_named_and_made_again_and_no_other(finished: Project) -> None:
-    before, derived = finished.files(), contents(finished)
+    before = finished.files()
+    derived = contents(finished)
     rng = random.Random(7)
     names = (
         "anna-with/1/record.json",
@@ -119,7 +121,8 @@ def test_damaged_runs_are_named_and_made_again_and_no_other(finished: Project) -
 
 def test_damaged_tables_are_named_and_rebuilt_without_an_agent(finished: Project) -> None:
     rng = random.Random(1)
-    before, derived = finished.files(), contents(finished)
+    before = finished.files()
+    derived = contents(finished)
     chosen = rng.sample([*DERIVED, "preflight.json"], 6)
     for name in chosen:
         damage(finished.bench / name, rng)
@@ -136,10 +139,8 @@ def test_the_plan_and_discards_are_restored_from_their_copies(project: Project) 
     project.configure(discards={"max_rounds": 0})
     project.behave(anna_with="crash")
     project.start(*RUNS)
-    plan, validity = (
-        (project.bench / "plan.json").read_bytes(),
-        (project.bench / "validity.csv").read_bytes(),
-    )
+    plan = (project.bench / "plan.json").read_bytes()
+    validity = (project.bench / "validity.csv").read_bytes()
     rng = random.Random(3)
     names = ("plan.json", "attempts/anna-with/1/discard.json")
     for name in names:

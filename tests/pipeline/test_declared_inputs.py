@@ -47,7 +47,8 @@ def jobs(project: Project) -> Iterator[tuple[str, dict[str, Any]]]:
 def test_every_file_that_a_stage_reads_is_declared_by_its_rule_or_by_one_before_it(
     project: Project,
 ) -> None:
-    watcher, opened = project.control / "watcher", project.control / "opened"
+    watcher = project.control / "watcher"
+    opened = project.control / "opened"
     watcher.mkdir()
     (watcher / "sitecustomize.py").write_text(WATCHER)
     paths = f"{watcher}{os.pathsep}{CHECKOUT / 'scripts'}"
@@ -71,7 +72,8 @@ def test_every_file_that_a_stage_reads_is_declared_by_its_rule_or_by_one_before_
         together.setdefault(tuple(job["log"]), []).append(output)
 
     def declared(rule: str) -> set[str]:
-        known, waiting = set[str](), list(inputs[rule])
+        known = set[str]()
+        waiting = list(inputs[rule])
         for name in waiting:  # grows while it is walked
             if name not in known:
                 known.add(name)

@@ -147,7 +147,8 @@ def lensbench(project: Project, *arguments: str) -> subprocess.CompletedProcess[
 
 
 def test_a_run_is_discarded_by_hand_taken_back_and_made_again(finished: Project) -> None:
-    before, tables = finished.files(), finished.tables()
+    before = finished.files()
+    tables = finished.tables()
 
     gone = lensbench(finished, "discard", "anna-with", "--reason", "the laptop slept")
     assert gone.returncode == 0, gone.stderr

@@ -103,7 +103,8 @@ def test_a_run_is_the_same_by_the_plug_in_and_by_its_command(project: Project) -
     setup = [sys.executable, "-c", write, str(seen)]
     project.write_tasks(("anna",))
     project.configure(conditions={"without": {}, "with": {"mcp": "mcp.json", "setup": setup}})
-    log, made = project.bench / "logs" / "anna-with.log", []
+    log = project.bench / "logs" / "anna-with.log"
+    made = []
     for executor in ("lensbench", "local"):
         project.start("--executor", executor, target=VALIDITY)
         environment, *rest = json.loads(seen.read_text())

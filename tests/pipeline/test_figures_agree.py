@@ -32,7 +32,8 @@ def test_all_five_outputs_show_the_same_figures_with_labels(finished: Project) -
     figures = results["figures"]["with"]
     assert {"score", "complete", "duration_s", "tool_calls_observed"} <= figures.keys()
     for figure in figures.values():
-        label, tasks = figure["label"], str(figure["tasks"])
+        label = figure["label"]
+        tasks = str(figure["tasks"])
         words = [figure[name] for name in ("treatment", "baseline", "change", "interval", "total")]
         assert markdown[label] == [words[1], words[0], *words[2:], tasks]
         assert summary[label] == ["fake", *words]
@@ -71,7 +72,7 @@ def test_all_five_outputs_show_the_same_figures_with_labels(finished: Project) -
 def test_the_figures_are_those_of_the_runs(finished: Project) -> None:
     results = json.loads((finished.bench / "results.json").read_text())
     figures = results["figures"]["with"]
-    seconds = defaultdict(dict)  # type: ignore[var-annotated]
+    seconds = defaultdict(dict)
     for run in results["runs"]:
         seconds[run["task"]][run["condition"]] = run["duration_s"]
     sums = {name: sum(both[name] for both in seconds.values()) for name in ("with", "without")}

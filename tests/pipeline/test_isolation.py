@@ -45,7 +45,8 @@ def test_the_conditions_differ_in_servers_only_and_no_secret_or_file_of_the_agen
     assert seen["with"] == seen["without"]
     assert seen["with"]["prompt"] == (project.bench / "prompts" / "anna.md").read_text()
 
-    with_, without = project.record("anna-with"), project.record("anna-without")
+    with_ = project.record("anna-with")
+    without = project.record("anna-without")
     assert with_["prompt_sha256"] == without["prompt_sha256"]
     assert with_["tree_before"] == with_["tree_after"] == without["tree_before"]
     assert "[redacted: FAKE_SECRET]" in (project.bench / "runs" / "anna-with.md").read_text()

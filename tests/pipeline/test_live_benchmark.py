@@ -286,7 +286,8 @@ def test_a_launcher_whose_key_the_sandbox_hides_is_refused_before_any_run(
     """It is a script of the user's, which knows the key and the address."""
     own = tmp_path / "own"
     (own / "bin").mkdir(parents=True)
-    key, script = own / "key", own / "bin" / "zlm"
+    key = own / "key"
+    script = own / "bin" / "zlm"
     key.write_text(KEY)
     script.write_text(
         f'#!/bin/sh\nexport ANTHROPIC_BASE_URL={api.url}\nexport ANTHROPIC_AUTH_TOKEN="$(cat {key})"\n'

@@ -101,7 +101,8 @@ def test_a_moved_folder_has_nothing_to_do_and_a_run_lost_in_the_store_is_made_ag
     finished: Project,
 ) -> None:
     assert NOTHING in finished.start()
-    before, derived = finished.files(), contents(finished)
+    before = finished.files()
+    derived = contents(finished)
     (finished.bench / "runs" / "anna-with.md").unlink()
     shutil.rmtree(finished.bench / "attempts" / "bert-without")
     said = finished.start(*SCORED)
@@ -122,7 +123,8 @@ def test_a_moved_folder_has_nothing_to_do_and_a_run_lost_in_the_store_is_made_ag
 
 
 def test_everything_that_is_derived_comes_back_without_an_agent(finished: Project) -> None:
-    before, derived = finished.files(), contents(finished)
+    before = finished.files()
+    derived = contents(finished)
     for name in DERIVED:
         (finished.bench / name).unlink()
     finished.start()
@@ -210,7 +212,8 @@ def test_dated_runs_go_on_until_the_experiment_is_another_one(project: Project) 
 
 def test_other_code_makes_everything_but_runs_anew(finished: Project) -> None:
     estimates = finished.bench / "estimates.json"
-    before, known = finished.files(), estimates.read_bytes()
+    before = finished.files()
+    known = estimates.read_bytes()
     estimates.write_text("{}")  # as code of another version wrote it
     moment = (finished.bench / "results.json").stat().st_mtime - 0.001
     os.utime(estimates, (moment, moment))

@@ -203,7 +203,8 @@ def test_after_a_kill_at_each_phase_the_next_start_buys_only_what_was_not_finish
     (scripts / "die.py").write_text(DIE.format(control=str(project.control)))
     for phase, (name, statement) in PHASES.items():
         program = scripts / "lensbench" / name
-        text, indent = program.read_text(), " " * (len(statement) - len(statement.lstrip()))
+        text = program.read_text()
+        indent = " " * (len(statement) - len(statement.lstrip()))
         assert statement in text
         program.write_text(
             text.replace(statement, f"{indent}__import__('die').die({phase!r})\n{statement}")

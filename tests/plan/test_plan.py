@@ -107,7 +107,8 @@ def test_what_holds_answers_is_hidden_where_the_task_set_only_names_it(
 def test_only_a_setting_that_makes_runs_differ_is_named(
     project: Path, given: Given, changes: Given, said: list[str]
 ) -> None:
-    before, after = planned(given), planned(given | changes)
+    before = planned(given)
+    after = planned(given | changes)
     assert (
         planning.changes(before, after),
         before["settings_sha256"] == after["settings_sha256"],
@@ -208,7 +209,8 @@ def test_a_change_stops_and_says_what_to_do_until_it_is_accepted(
 def test_the_frozen_files_read_back_and_have_the_same_bytes_each_time(
     project: Path, given: Given
 ) -> None:
-    config, folder = load_config(given), Path("bench/r")
+    config = load_config(given)
+    folder = Path("bench/r")
     planning.write_plan(config, [], folder)
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     before = [path.read_bytes() for path in files]

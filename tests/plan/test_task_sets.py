@@ -134,7 +134,8 @@ def test_each_criterion_has_a_proof(name: str) -> None:
 
 @with_proofs
 def test_each_proof_holds_in_the_sources(trees: Trees, name: str) -> None:
-    tasks, folders = SETS[name], trees(name)
+    tasks = SETS[name]
+    folders = trees(name)
     assert [
         each
         for fact in PROOFS[name]

@@ -47,10 +47,12 @@ def test_waves_hold_every_task_once_and_every_category_or_are_the_trials() -> No
 
 
 def test_waves_keep_their_tasks_when_tasks_are_added() -> None:
-    before, longer = plan(), plan(tasks=12)
+    before = plan()
+    longer = plan(tasks=12)
     assert dealt_tasks(before, before) == []
     after = longer | {"dealt": dealt_tasks(before, longer)}
-    old, new = waves(before), waves(after)
+    old = waves(before)
+    new = waves(after)
     assert new[:-1] == old[:-1]
     assert new[-1].tasks == (*old[-1].tasks, "t8", "t9", "t10", "t11")
     assert dealt_tasks(after, plan(tasks=14)) == before["order"]  # and when tasks are added again

@@ -50,7 +50,8 @@ def test_archives_without_one_top_folder_and_zip_files_are_unpacked_too(tmp_path
 
 def test_links_inside_the_tree_and_executable_bits_survive(tmp_path: Path) -> None:
     link = member("p/link", tarfile.SYMTYPE, "run.sh")
-    program, hard = member("p/run.sh", size=2), member("p/hard", tarfile.LNKTYPE, "p/run.sh")
+    program = member("p/run.sh", size=2)
+    hard = member("p/hard", tarfile.LNKTYPE, "p/run.sh")
     program.mode = hard.mode = 0o755
     archive = tar_of(tmp_path / "a", link, program, hard)
     assert unpacked(archive, tmp_path / "tree") == ["hard", "link", "run.sh"]

@@ -83,7 +83,8 @@ def test_a_package_is_fetched_verified_and_cleaned_once_and_again_where_damaged(
     tmp_path: Path, index: Index, demo: Pypi
 ) -> None:
     prepared = prepare(demo, tmp_path / "cache")
-    core, kept = prepared.tree / "src/demo/core.py", prepared.tree.parent
+    core = prepared.tree / "src/demo/core.py"
+    kept = prepared.tree.parent
     assert prepared.tree == tmp_path / "cache" / source_key(demo) / "tree"
     assert core.read_text() == "x = 1\n"
     assert (prepared.revision, prepared.history, prepared.removed) == (
@@ -94,7 +95,8 @@ def test_a_package_is_fetched_verified_and_cleaned_once_and_again_where_damaged(
     assert prepared.tree_sha256 == hash_tree(str(prepared.tree))
     assert git(prepared.tree, "status", "--porcelain", "--ignored") == ""
     assert json.loads((kept / "repository.json").read_text())["tree_sha256"] == prepared.tree_sha256
-    asked, bodies = len(index.asked), dict(index.bodies)
+    asked = len(index.asked)
+    bodies = dict(index.bodies)
     index.bodies.clear()
     assert prepare(demo, tmp_path / "cache") == prepared
     core.write_text("x = 2\n")  # made again from the archive that is kept
@@ -255,7 +257,8 @@ def test_a_clone_that_lacks_files_of_its_history_gives_the_commit(
     tmp_path: Path, upstream: Path
 ) -> None:
     git(tmp_path, "clone", "--quiet", "--bare", str(upstream), "clone")
-    clone, large = tmp_path / "clone", "large\n" * 9
+    clone = tmp_path / "clone"
+    large = "large\n" * 9
     for text in (large, "small\n"):
         commit(upstream, {"large.txt": text})
     git(clone, "fetch", "--quiet", str(upstream), "HEAD:refs/heads/more")
@@ -297,7 +300,8 @@ def test_cleaning_a_git_source_adds_one_commit_with_a_fixed_id(
     (upstream / "out").symlink_to("/etc")
     tip = commit(upstream, {})
     source = Git(git=str(upstream), revision="trunk")
-    one, two = prepare(source, tmp_path / "one"), prepare(source, tmp_path / "two")
+    one = prepare(source, tmp_path / "one")
+    two = prepare(source, tmp_path / "two")
     assert (one.removed, one.revision, one.history) == (
         (".claude/", "CLAUDE.md", "out"),
         tip,
@@ -355,12 +359,15 @@ def test_a_history_with_a_benchmarks_answers_is_rewritten_without(
     commit(upstream, {}, "evals/scenarios-x.md")
     git(upstream, "switch", "--quiet", "trunk")
     git(upstream, "merge", "--quiet", "--no-edit", "side")
-    tip, place, facts = git(upstream, "rev-parse", "HEAD"), upstream, "--format=%an %ae %aI %cI %s"
+    tip = git(upstream, "rev-parse", "HEAD")
+    place = upstream
+    facts = "--format=%an %ae %aI %cI %s"
     if kind == "shallow":
         place = tmp_path / "shallow"
         git(tmp_path, "clone", "--quiet", "--depth=3", upstream.as_uri(), str(place))
     source = Folder(path=str(place)) if kind == "path" else Git(git=str(place), revision="HEAD")
-    one, two = prepare(source, tmp_path / "one"), prepare(source, tmp_path / "two")
+    one = prepare(source, tmp_path / "one")
+    two = prepare(source, tmp_path / "two")
     tree = one.tree
     assert one.history.startswith("kept, without answers and criteria of a benchmark")
     assert one.revision == (tip if kind != "path" else one.tree_sha256)
@@ -439,7 +446,8 @@ def test_the_files_of_submodules_and_inner_repositories_are_there(
     tmp_path: Path, upstream: Path, source: str
 ) -> None:
     commit(upstream, {"CLAUDE.md": "LEAK", "evals/scenarios.md": "**Judge Criteria** LEAK"})
-    middle, outer = tmp_path / "middle", tmp_path / "outer"
+    middle = tmp_path / "middle"
+    outer = tmp_path / "outer"
     for folder, lower in ((middle, "upstream"), (outer, "middle")):
         commit(folder, {"a.py": "1", ".gitignore": "*.log"})
         git(folder, "submodule", "--quiet", "add", f"../{lower}", "vendor/lib")

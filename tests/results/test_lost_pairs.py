@@ -175,7 +175,8 @@ def test_what_a_stream_does_not_show_is_none_and_never_zero(agent: str) -> None:
 @pytest.mark.parametrize("agent", SHOWS_SIZES)
 def test_results_and_the_largest_of_them_are_measured(agent: str) -> None:
     run = described(agent)
-    total, most = run["results_tokens"], run["largest_tokens"]
+    total = run["results_tokens"]
+    most = run["largest_tokens"]
     assert run["largest"] == "Read"
     assert total is not None
     assert most is not None
@@ -268,14 +269,17 @@ STEPS = st.lists(
 def test_runs_part_at_the_first_other_call(
     same: list[Step], before: list[Step], after: list[Step]
 ) -> None:
-    baseline, treatment = ShownRun([*same, *before]), ShownRun([*same, *after])
+    baseline = ShownRun([*same, *before])
+    treatment = ShownRun([*same, *after])
     first, second = parting(baseline, treatment)
     if before == after:
         assert (first, second) == (None, None)
     else:
         at = sum(1 for _ in same)
         while before and after and before[0] == after[0]:
-            at, before, after = at + 1, before[1:], after[1:]
+            at = at + 1
+            before = before[1:]
+            after = after[1:]
         assert first is (before[0] if before else None)
         assert second is (after[0] if after else None)
 

@@ -51,10 +51,8 @@ def shown(folder: Path, name: str) -> tuple[dict[str, str], dict[str, str]]:
     said = re.search(
         rf"changes by {POINTS} \([\d.]+% interval {ENDS};", data["plain"][name]["sentence"]
     )
-    table, brief = (
-        re.findall(score, results)[place],
-        re.search(score.replace("score", rf"score \| {data['names'][name]}"), summary),
-    )
+    table = re.findall(score, results)[place]
+    brief = re.search(score.replace("score", rf"score \| {data['names'][name]}"), summary)
     tested = re.search(
         rf"change {POINTS} \({ENDS} points\)", properties[f"{data['names'][name]}: score"]
     )

@@ -504,7 +504,8 @@ def renamed(value: Any, old: str, new: str) -> Any:
 def test_hostile_task_ids_categories_and_conditions_do_nothing(made: Make) -> None:
     folder = made(tasks=4)
     inputs: Inputs = read_inputs(folder)
-    task, category = inputs.tables.plan["order"][0], "Exploratory"
+    task = inputs.tables.plan["order"][0]
+    category = "Exploratory"
     hostile = renamed(renamed(inputs, task, HOSTILE), category, HOSTILE)
     for condition in ("with", "without"):
         answer = run_files(folder, RunId(HOSTILE, condition)).answer

@@ -33,7 +33,8 @@ def figure(
 
 
 def paired(treatment: str, baseline: str, **more: Any) -> dict[str, Any]:
-    after, before = F(treatment), F(baseline)
+    after = F(treatment)
+    before = F(baseline)
     sides = {
         "paired_treatment": after,
         "paired_baseline": before,

@@ -90,7 +90,8 @@ def test_the_page_of_a_run_says_where_the_time_went(tmp_path: Path) -> None:
     words = " ".join(pages["answers/runs/a-with.html"].split())
     plain = dict(render(bench.folder, inputs))["answers/runs/a-with.html"]
     assert "as the tee saw it" not in plain
-    find, look = words.index("<th>mcp__lens__find</th>"), words.index("<th>mcp__lens__look</th>")
+    find = words.index("<th>mcp__lens__find</th>")
+    look = words.index("<th>mcp__lens__look</th>")
     figures = ["2", "1", "1,500 ms", "3,000"]
     assert re.findall('<td class="n">(.*?)</td>', words[find:look]) == figures
     assert '<th>Read</th> <td class="n">1</td> <td class="n">6.0 s</td>' in words

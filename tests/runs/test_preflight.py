@@ -740,7 +740,8 @@ PYTHON = sys.executable
 @pytest.fixture
 def servers_of_people(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Servers as people have them: in this folder, and beside it."""
-    beside, helper = tmp_path_factory.mktemp("beside"), Path(STDIO).read_text(encoding="utf-8")
+    beside = tmp_path_factory.mktemp("beside")
+    helper = Path(STDIO).read_text(encoding="utf-8")
     serve = "from helper import main\nmain()\n"
     keyed = "import os, sys\nif not os.environ.get('SHOP_KEY'): sys.exit('SHOP_KEY environment variable is required')\n"
     away = f"import os\nif os.getcwd() != '{project}': raise OSError('Temporary failure in name resolution')\n"
@@ -873,10 +874,8 @@ def test_a_server_that_starts_by_hand_only_is_told_what_to_add(
     places = {"beside": servers_of_people, "here": Path.cwd(), "python": PYTHON}
     monkeypatch.setenv("SHOP_KEY", "sk-of-the-shop")
     program, *arguments = (part.format(**places) for part in command)
-    entry, agent = (
-        {"command": program, "args": arguments},
-        {"mcp_start_s": 2 if "--start-s" in command else 15},
-    )
+    entry = {"command": program, "args": arguments}
+    agent = {"mcp_start_s": 2 if "--start-s" in command else 15}
     checks = attempt({"lens": entry}, advise=advice, sandbox="bubblewrap", agent=agent)
     check = checks["with: lens"]
     assert (check.outcome, said.format(**places) in check.detail) == ("failed", True), check.detail
@@ -1159,27 +1158,25 @@ def test_the_table_has_a_line_per_row_and_marks_failures() -> None:
 def test_an_mcp_file_is_filled_and_must_be_the_planned_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file, rows = (
-        tmp_path / "mcp.json",
-        {
-            "${workspace}": "/w",
-            "<${KEY}>": "<a${workspace}$$>",
-            "${KEY:-x}": "a${workspace}$$",
-            "${UNSET_X:-x y}": "x y",
-            "${UNSET_X:-}": "",
-            "pa$$word": "pa$$word",
-            r"\.py$$": r"\.py$$",
-            "$KEY": "$KEY",
-            "$${KEY": "$${KEY",
-            "${input:key}": "${input:key}",
-            "${}": "${}",
-            "${KEY:-${UNSET_Y}}": "a${workspace}$$",
-            "${UNSET_X:-<${KEY}>}": "<a${workspace}$$>",
-            "${UNSET_X:-${UNSET_Y:-z}}}": "z}",
-            "${UNSET_X:-${UNSET_Z:-<${KEY}>}}": "<a${workspace}$$>",
-            "${UNSET_X:-a${UNSET_Y:-b${UNSET_Z:-${KEY:-c}}}d}": "aba${workspace}$$d",
-        },
-    )
+    file = tmp_path / "mcp.json"
+    rows = {
+        "${workspace}": "/w",
+        "<${KEY}>": "<a${workspace}$$>",
+        "${KEY:-x}": "a${workspace}$$",
+        "${UNSET_X:-x y}": "x y",
+        "${UNSET_X:-}": "",
+        "pa$$word": "pa$$word",
+        r"\.py$$": r"\.py$$",
+        "$KEY": "$KEY",
+        "$${KEY": "$${KEY",
+        "${input:key}": "${input:key}",
+        "${}": "${}",
+        "${KEY:-${UNSET_Y}}": "a${workspace}$$",
+        "${UNSET_X:-<${KEY}>}": "<a${workspace}$$>",
+        "${UNSET_X:-${UNSET_Y:-z}}}": "z}",
+        "${UNSET_X:-${UNSET_Z:-<${KEY}>}}": "<a${workspace}$$>",
+        "${UNSET_X:-a${UNSET_Y:-b${UNSET_Z:-${KEY:-c}}}d}": "aba${workspace}$$d",
+    }
     monkeypatch.setenv("KEY", "a${workspace}$$")  # what a value contains is no variable
     monkeypatch.delenv("UNSET_X", raising=False)
     file.write_text(
@@ -1332,7 +1329,8 @@ def test_a_budget_that_cannot_hold_is_told_first(
 
 
 def test_versions_with_which_runs_were_made_are_not_forgotten(tmp_path: Path) -> None:
-    former, now = {"with": {"lens": "1", "old": "5"}}, {"with": {"lens": "2"}}
+    former = {"with": {"lens": "1", "old": "5"}}
+    now = {"with": {"lens": "2"}}
     assert all_versions(tmp_path, former, now) == {"with": {"lens": "2"}}
     Bench(tmp_path).run("a", "with")
     both = {"with": {"lens": "1, 2", "old": "5"}}

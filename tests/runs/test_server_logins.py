@@ -50,7 +50,8 @@ class Login:
     """The user's login: its command, the tokens that are valid, and how often it printed one."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.valid = folder, folder / "valid"
+        self.folder = folder
+        self.valid = folder / "valid"
         (folder / "login.sh").write_text(LOGIN)
         self.valid.write_text("")
         self.command = ["sh", str(folder / "login.sh"), str(folder)]
@@ -139,7 +140,8 @@ def test_each_attempt_has_a_token_of_its_own_that_stands_in_no_file(
 def test_a_token_that_ends_within_a_run_is_named_and_the_next_attempt_has_another(
     server: str, bench: Path, login: Login
 ) -> None:
-    valid, flag = shlex.quote(str(login.valid)), shlex.quote(str(login.folder / "ended"))
+    valid = shlex.quote(str(login.valid))
+    flag = shlex.quote(str(login.folder / "ended"))
     ends_once = f"[ -e {flag} ] || : > {valid}; touch {flag}; echo fine"
     make(plan(bench, ends_once, retries=2))
     first, second = entries(bench, RUN)
@@ -204,7 +206,8 @@ print("fine")
 @pytest.mark.slow
 def test_a_token_that_a_server_refuses_only_in_the_run_is_named(bench: Path, login: Login) -> None:
     write_mcp(entry_of("stdio", login, 0))
-    agent, ended = login.folder / "agent.py", login.folder / "ended"
+    agent = login.folder / "agent.py"
+    ended = login.folder / "ended"
     agent.write_text(AGENT)
     words = map(shlex.quote, (sys.executable, str(agent)))
     places = map(shlex.quote, (str(login.valid), str(ended)))

@@ -37,7 +37,8 @@ class Gate:
     """Starts runs at a gate and tells what happened."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.log = folder / "gate", folder / "log"
+        self.folder = folder / "gate"
+        self.log = folder / "log"
         self.started: list[subprocess.Popen[bytes]] = []
 
     def run(self, name: str, *partners: str, **settings: float) -> subprocess.Popen[bytes]:

@@ -31,7 +31,8 @@ def test_a_delta_rests_on_complete_pairs_and_averages_on_all_runs(bench: Make) -
     made.run("b", "without", points=("1", "1"), duration_s=200)
     made.run("c", "with", points=("0", None), duration_s=10)
     data = made.build()["comparisons"]["with"]
-    score, duration = data["measures"]["score"], data["measures"]["duration_s"]
+    score = data["measures"]["score"]
+    duration = data["measures"]["duration_s"]
     assert (score["treatment"], score["baseline"]) == (1, F(3, 4))
     assert (score["paired_treatment"], score["paired_baseline"], score["delta"]) == (
         1,

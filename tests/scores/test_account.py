@@ -201,7 +201,8 @@ def test_what_an_earlier_look_showed_otherwise_is_known() -> None:
 
 def test_the_ledger_keeps_its_lines_in_order_and_writes_each_once(tmp_path: Path) -> None:
     ledger: list[Draw] = []
-    first, second = look(ledger, pairs(12)), look(ledger, pairs(24))
+    first = look(ledger, pairs(12))
+    second = look(ledger, pairs(24))
     for drawn in (first, first, second, second):
         note(tmp_path, [drawn])
     assert read_ledger(tmp_path) == [first, second]

@@ -172,7 +172,8 @@ def test_the_sentence_has_the_count_with_its_interval(found: Adoption, sentence:
 
 
 def test_beside_a_delta_it_is_said_what_that_is_of() -> None:
-    some, every = adoption(tasks(1, 0)), adoption(tasks(1, 1))
+    some = adoption(tasks(1, 0))
+    every = adoption(tasks(1, 1))
     assert says_adoption(some, beside_delta=True).endswith(
         "The difference is that of offering them."
     )

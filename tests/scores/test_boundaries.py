@@ -172,7 +172,9 @@ def test_the_gates_own_verdict_or_the_last_look_ends_the_runs_even_without_an_in
 def test_conditional_power_is_that_of_a_path_to_the_last_look_and_a_small_plan_is_not_futile() -> (
     None
 ):
-    time, z, drift = 0.5, 0.4, 3.5
+    time = 0.5
+    z = 0.4
+    drift = 3.5
     rest = np.random.default_rng(1).normal(drift * (1 - time), np.sqrt(1 - time), 400_000)
     simulated = (z * np.sqrt(time) + rest >= 2.014).mean()
     assert conditional_power(z, time, drift, 2.014) == pytest.approx(simulated, abs=0.003)

@@ -84,7 +84,8 @@ def test_the_delta_has_scipys_interval_the_counts_of_its_tasks_and_the_complete_
 ) -> None:
     made = wide(bench)
     result = found(made)
-    overall, complete = result["score"]["overall"], result["complete"]
+    overall = result["score"]["overall"]
+    complete = result["complete"]
     low, high = ttest_1samp(DELTAS, 0).confidence_interval(1 - 0.05)
     assert (overall["delta"], overall["low"], overall["high"]) == pytest.approx(
         (0.4375, low, high), abs=1e-6
@@ -100,7 +101,8 @@ def test_the_delta_has_scipys_interval_the_counts_of_its_tasks_and_the_complete_
 
 def test_categories_have_their_own_intervals_and_holms_p_among_them(bench: Make) -> None:
     made = found(wide(bench))["score"]
-    debug, targeted = made["categories"]["Debug"], made["categories"]["Targeted"]
+    debug = made["categories"]["Debug"]
+    targeted = made["categories"]["Targeted"]
     low, high = ttest_1samp(DELTAS[:4], 0).confidence_interval(0.95)
     assert high > 1  # which no difference of scores can be
     assert (debug["low"], debug["high"], debug["planned"]) == pytest.approx((low, 1, 4), abs=1e-6)
@@ -317,7 +319,8 @@ def test_no_verdict_if_few_call_it(
         made.run(task, "with", points=ALL if n % 3 else HALF, seen=seen, **told)
         made.run(task, "without", points=HALF)
     data = made.build()
-    gate, plain = data["estimates"]["with"]["gate"], data["plain"]["with"]
+    gate = data["estimates"]["with"]["gate"]
+    plain = data["plain"]["with"]
     assert (gate["verdict"], sentence in str(gate["notes"])) == (
         "INCONCLUSIVE" if sentence else "GO",
         True,
@@ -493,7 +496,8 @@ def test_the_gate_uses_the_delta_that_people_corrected(bench: Make) -> None:
     made = wide(bench)
     made.build()
     estimates = with_people(made.folder)
-    judged, corrected = estimates["score"]["overall"], estimates["corrected"]
+    judged = estimates["score"]["overall"]
+    corrected = estimates["corrected"]
     margin = (
         t.isf((1 - estimates["level"]) / 2, 7) * 0.05
     )  # eight tasks: 7 degrees of freedom, and not 23

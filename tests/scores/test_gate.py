@@ -181,7 +181,8 @@ def test_a_blocker_leaves_no_verdict_and_keeps_the_figures() -> None:
 def test_a_verdict_holds_in_every_reading(
     mean: float, spread: float, worst: float, best: float, stands: bool
 ) -> None:
-    whole, tasks = found(mean, spread), differences_around(mean, spread)
+    whole = found(mean, spread)
+    tasks = differences_around(mean, spread)
     other, harmless = (over(tasks | {"missing": value}) for value in (worst, best))
     decided = gate(
         whole,
@@ -227,11 +228,9 @@ def test_a_saves_that_is_likely_at_the_last_look_keeps_the_runs_going() -> None:
     # Of the answers, which are less sure here: the normal deviate of "no worse by 10 points" at half of the runs, and
     # after the other half, if there is no difference.
     own = found(-0.02, 0.25)
-    now, expected, last = (
-        0.08 / (own.se or 0),
-        0.1 / (own.se or 0) / 0.5**0.5,
-        boundaries((0.5, 1), 0.05)[-1],
-    )
+    now = 0.08 / (own.se or 0)
+    expected = 0.1 / (own.se or 0) / 0.5**0.5
+    last = boundaries((0.5, 1), 0.05)[-1]
     chance = look_result(
         own, 1, 2, DEFAULTS, 2.96, saving._replace(saved=[found(0.3, 0.2)], bills=[found(0.3, 0.2)])
     ).conditional_power
@@ -269,7 +268,8 @@ def test_a_later_look_says_which_it_is_at_which_level_and_what_was_repeated() ->
 
 
 def test_a_no_go_is_not_given_beside_a_saving_that_is_shown() -> None:
-    own, shown = found(-0.02, 0.05), Estimate(delta=0.2, sd=0.0, n=40)
+    own = found(-0.02, 0.05)
+    shown = Estimate(delta=0.2, sd=0.0, n=40)
     saving = Saving("cost", Estimate(delta=-0.3), [shown], Estimate(), [shown])
     assert gate(own).verdict == "NO-GO"
     decided = gate(replace(own, floor=-0.2), saving=saving)

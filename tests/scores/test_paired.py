@@ -83,7 +83,8 @@ def test_unequal_repositories_get_the_figures_that_clubsandwich_checks_itself_wi
 ) -> None:
     """The closed formulas of a population mean in clubSandwich's tests/testthat/test_intercept_formulas.R."""
     each = np.array(sizes)
-    total, squares = each.sum(), each**2
+    total = each.sum()
+    squares = each**2
     assume(total > len(sizes))
     groups = np.repeat(np.arange(len(sizes)), each)
     values = np.random.default_rng(seed).normal(0.1, 0.2, total)
@@ -100,10 +101,8 @@ def test_unequal_repositories_get_the_figures_that_clubsandwich_checks_itself_wi
 
 def test_few_repositories_limit_the_claim_and_no_interval_what_is_possible() -> None:
     """(6 + 10)^2 / (36 + 10) is 5.6 repositories' worth; (2 + 10)^2 / (4 + 10) is 10.3."""
-    few, many = (
-        over([0.1, 0.2, 0.0, 0.4] * 4, "a" * 6 + "bcdefghijk"),
-        over([0.1, 0.2, 0.0, 0.4] * 3, "aabcdefghijk"),
-    )
+    few = over([0.1, 0.2, 0.0, 0.4] * 4, "a" * 6 + "bcdefghijk")
+    many = over([0.1, 0.2, 0.0, 0.4] * 3, "aabcdefghijk")
     assert (few.scope, few.method, many.scope, many.method) == (SCOPE, WITHIN, "", CLUSTERED)
     wild, free = (over([0.9, -0.8], limit=limit) for limit in (1.0, math.inf))
     assert free.high > 5
@@ -128,7 +127,8 @@ def test_repositories_of_any_size_count_each_task_once_and_few_have_the_paired_i
     found = over([0.4, 0.2, 0.3, 0.1, 0.0, -0.1], "aaaabb")
     assert found.delta == pytest.approx(0.15)
     assert (found.low + found.high) / 2 == pytest.approx(0.15)
-    alone, apart = over(SCORES, "a" * 12), over(SCORES)
+    alone = over(SCORES, "a" * 12)
+    apart = over(SCORES)
     assert (alone.low, alone.high, alone.p) == pytest.approx((apart.low, apart.high, apart.p))
     assert (alone.scope, alone.clusters) == (SCOPE, 1)
     found = over([0.1, 0.2, 0.4], "aab")
@@ -139,7 +139,8 @@ def test_repositories_of_any_size_count_each_task_once_and_few_have_the_paired_i
 def test_an_interval_that_would_be_a_point_by_accident_is_the_paired_one(repositories: str) -> None:
     """Inside the two repositories nothing differs; between the six nothing does."""
     values = [0.1, 0.1, 0.1, 0.3, 0.3, 0.3] if len(repositories) == 6 else [0.1, -0.1] * 6
-    found, apart = over(values, repositories), over(values)
+    found = over(values, repositories)
+    apart = over(values)
     assert (found.method, found.low, found.high) == (PAIRED, apart.low, apart.high)
 
 
@@ -256,7 +257,8 @@ def test_the_order_of_the_tasks_changes_nothing(
 
 
 def test_a_smaller_alpha_gives_a_wider_interval_and_the_same_p() -> None:
-    wide, narrow = over(SCORES, alpha=0.01), over(SCORES, alpha=0.1)
+    wide = over(SCORES, alpha=0.01)
+    narrow = over(SCORES, alpha=0.1)
     assert wide.low < narrow.low < narrow.high < wide.high
     assert replace(wide, low=None, high=None, mde=None) == replace(
         narrow, low=None, high=None, mde=None

@@ -86,7 +86,8 @@ def test_only_the_failures_that_the_other_condition_does_not_have_score_nothing(
     """Five against one: four fifths of each of the five, whatever task the one had."""
     failed = [RunId(task, "with", 1) for task in TASKS[:5]]
     other = RunId("t7", "without", 1)
-    kept, lost = 100 - (50 + 25 + 0 - 25 + 50), -50
+    kept = 100 - (50 + 25 + 0 - 25 + 50)
+    lost = -50
     some = (50 + 25 + 0 - 25 + 50) / 5 + 4 / 5 * 5 * lost
     assert ends(made(bench), *failed, other) == (
         pytest.approx((kept + some) / 800),

@@ -49,7 +49,8 @@ tenths = st.lists(st.integers(-20, 20).map(lambda points: points / 20), min_size
 
 @given(tenths)
 def test_values_are_skewed_by_scipys_skewness_and_its_standard_error(values: list[float]) -> None:
-    d, n = np.array(values), len(values)
+    d = np.array(values)
+    n = len(values)
     if np.ptp(d) > 1e-6:
         error = (6 * n * (n - 1) / ((n - 2) * (n + 1) * (n + 3))) ** 0.5
         ratio = abs(skew(d, bias=False)) / error
@@ -113,7 +114,8 @@ def test_a_larger_gain_is_never_believed_less(values: list[float]) -> None:
 
 
 def test_fewer_than_ten_tasks_are_neither_a_go_nor_a_harm() -> None:
-    nine, ten = around(0.5, 0.05, 9), around(0.5, 0.05, 10)
+    nine = around(0.5, 0.05, 9)
+    ten = around(0.5, 0.05, 10)
     assert (
         objection("GO", nine, CHANCE, DEFAULTS)
         == objection("HARM", nine, CHANCE, DEFAULTS)
@@ -161,7 +163,9 @@ def test_a_difference_that_rare_heavy_tasks_show_too_often_is_no_fact(
 
 
 def test_a_harm_and_a_no_go_are_mirrored_about_what_is_left_to_gain() -> None:
-    tasks, low, high = 24, (0.2, 0.4), (0.8, 0.6)
+    tasks = 24
+    low = (0.2, 0.4)
+    high = (0.8, 0.6)
     for mean in np.arange(0.02, 0.12, 0.01):
         go = replace(around(mean, 0.1, tasks), baselines=low * 12)
         harm = replace(around(-mean, 0.1, tasks), baselines=high * 12)

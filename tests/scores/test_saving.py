@@ -52,7 +52,9 @@ def made(
         criteria=10,
         changes={"tasks": planned, "agent": AGENT, **more.get("changes", {})},
     )
-    usd, attempts, seen = more.get("usd", 0.1), more.get("attempts", 1), more.get("seen", "usual")
+    usd = more.get("usd", 0.1)
+    attempts = more.get("attempts", 1)
+    seen = more.get("seen", "usual")
     for number, task in enumerate(tasks):
         for condition, score in (("with", with_it[number]), ("without", without[number])):
             treated = condition == "with"
@@ -249,10 +251,8 @@ def test_what_else_was_paid_for_stands_beside_the_difference(bench: Make) -> Non
     """A failed attempt in every other run; a cache that one side found warm; the sub-agents of one side."""
     built = bench(tasks=[f"t{number}" for number in range(10)], changes={"agent": AGENT})
     for task in built.tasks:
-        cold, warm = (
-            {"input": 90, "cache_read": 10},
-            {"input": 50 + int(task[1:]), "cache_read": 50 - int(task[1:])},
-        )
+        cold = {"input": 90, "cache_read": 10}
+        warm = {"input": 50 + int(task[1:]), "cache_read": 50 - int(task[1:])}
         built.run(task, "without", tokens=TOKENS, tokens_first=cold, subagents=0, cost_usd=0.5)
         built.run(
             task,

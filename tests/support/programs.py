@@ -28,7 +28,8 @@ def run_module(
 
 def run_here(main: Callable[[], object], *arguments: object, given: str = "") -> str:
     """What a program prints that is run in this process, where its modules are loaded; a mistake is a UserError."""
-    argv, printed = ["lensbench", *map(str, arguments)], StringIO()
+    argv = ["lensbench", *map(str, arguments)]
+    printed = StringIO()
     with (
         patch.object(sys, "argv", argv),
         patch.object(sys, "stdin", StringIO(given)),

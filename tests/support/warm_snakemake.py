@@ -48,7 +48,8 @@ class Started:
 
     def __init__(self, output: int, status: int) -> None:
         self.returncode: int | None = None
-        self._output, self._status = output, open(status, encoding="utf-8")  # noqa: SIM115 (it is closed with the process)
+        self._output = output
+        self._status = open(status, encoding="utf-8")  # noqa: SIM115 (it is closed with the process)
         self.pid = int(self._status.readline())
 
     def wait(self, timeout: float | None = None) -> int:
@@ -65,7 +66,8 @@ class Started:
         return self.returncode
 
     def communicate(self, timeout: float = 900) -> tuple[str, None]:
-        until, output = time.monotonic() + timeout, b""
+        until = time.monotonic() + timeout
+        output = b""
         while select.select([self._output], [], [], max(until - time.monotonic(), 0))[0]:
             if not (part := os.read(self._output, 1 << 16)):
                 os.close(self._output)

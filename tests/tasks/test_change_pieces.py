@@ -42,7 +42,8 @@ def test_a_file_is_source_test_or_neither(path: str, kind: Kind) -> None:
 
 @pytest.fixture
 def trees(tmp_path: Path) -> tuple[Path, Path]:
-    before, after = tmp_path / "before", tmp_path / "after"
+    before = tmp_path / "before"
+    after = tmp_path / "after"
     lines = [f"line {number}\n" for number in range(40)]
     write(
         before,
@@ -125,7 +126,8 @@ def test_a_change_gets_the_pieces_without_which_it_breaks_what_passed() -> None:
 
 
 def test_names_of_unchanged_lines_are_not_a_piece_s_own(tmp_path: Path) -> None:
-    before, after = tmp_path / "before", tmp_path / "after"
+    before = tmp_path / "before"
+    after = tmp_path / "after"
     gap = "same = other\n" * 9
     for tree, name in ((before, "my_size"), (after, "self.size")):
         write(tree, {"a.py": f"{name} = other\n{gap}print({name})\n{gap}def new(): {tree.name}\n"})
@@ -136,7 +138,8 @@ def test_names_of_unchanged_lines_are_not_a_piece_s_own(tmp_path: Path) -> None:
 
 
 def test_what_no_test_needs_goes_with_the_change_that_uses_its_names(tmp_path: Path) -> None:
-    gap, trees = "same = other\n" * 9, []
+    gap = "same = other\n" * 9
+    trees = []
     for name, texts in (
         ("before", ("a = 1", "b = 1", "c = 1")),
         ("after", ("my_new = 1", "b = 2", "c = my_new")),

@@ -16,7 +16,8 @@ PROMPT = "Which limit does the shelf of sand have, how many pieces does one batc
 
 
 def criterion(text: str, quote: str, **changes: Any) -> dict[str, Any]:
-    name, value = text.split("`")[1], text.rsplit(" ", 1)[1]
+    name = text.split("`")[1]
+    value = text.rsplit(" ", 1)[1]
     proofs = [{"file": "stock/dune.py", "quote": quote}]
     return {"text": text, "all_of": [name, value], "proofs": proofs, **changes}
 
@@ -151,7 +152,8 @@ def test_a_task_is_tried_with_a_search_without_a_model_and_one_that_knows_and_ma
     )
     tried = try_task(searched, stock)
     assert [problem.reason for problem in tried.problems] == ["one_search", "trivial"]
-    nothing, everything = Fraction(0), Fraction(1)
+    nothing = Fraction(0)
+    everything = Fraction(1)
     assert [problem.reason for problem in TrialScores(nothing, nothing, nothing).problems] == [
         "impossible"
     ]

@@ -36,7 +36,8 @@ def test_without_limits_there_is_nothing_but_cores_and_they_are_not_of_the_exper
         schedule.judging.limits.judges_at_a_time,
         schedule.gate_s(WITH, 8),
     ) == ({}, 4, 900)
-    plain, limited = scheduled(config), scheduled(config, limits={"clients": {"my-server": 1}})
+    plain = scheduled(config)
+    limited = scheduled(config, limits={"clients": {"my-server": 1}})
     assert (plain.plan, settings_text(plain.config)) == (
         limited.plan,
         settings_text(limited.config),

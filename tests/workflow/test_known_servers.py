@@ -201,7 +201,8 @@ def test_a_value_is_added_and_everything_else_stays(
 def test_a_server_gets_its_words_and_variables_and_the_second_time_nothing_changes(
     tmp_path: Path,
 ) -> None:
-    config, mcp = tmp_path / "config.yaml", tmp_path / "mcp.json"
+    config = tmp_path / "config.yaml"
+    mcp = tmp_path / "mcp.json"
     config.write_text("run_id: a\n")
     entry = {"command": "python", "args": ["own.py", "-v"], "env": {"A": "1"}}
     mcp.write_text(json.dumps({"mcpServers": {"mine": entry, "other": entry}}))

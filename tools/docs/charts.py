@@ -106,7 +106,8 @@ def bars(chart: Bars) -> str:
                 shown = f"{bar.other:.3g}{chart.unit}"
                 yield from _bar(top + 15, scale * bar.other, shown, "other")
         if chart.limit is not None:
-            x, bottom = LEFT + scale * chart.limit, 52 + len(chart.bars) * ROW
+            x = LEFT + scale * chart.limit
+            bottom = 52 + len(chart.bars) * ROW
             yield f'<line class="limit" x1="{x:g}" y1="46" x2="{x:g}" y2="{bottom}"/>'
             yield text(x, bottom + 14, chart.limit_text, "small middle limit-text")
 
