@@ -1,12 +1,10 @@
 """How often benchmarks with bad judges get a verdict, and what the rules against bad judges cost honest ones.
 
-    python benchmarks/bad_judges.py [--replications 200] [--blinding]
+    python benchmarks/bad_judges.py [--replications 200]
 
 Answers are simulated as in calibration.py, with 48 tasks and one trial. A simulated judge gives right and wrong
 verdicts, which are processed by the code of real runs: decide (panel), score_run, judge_bias, believe, doubted, decide.
 "Before" is the gate without belief, "by share" with a limit of the share of verdicts by untrusted judges alone.
-
-With --blinding: how often the blinding check fails when judges are perfect and each stated fact makes an answer longer.
 """
 
 from __future__ import annotations
@@ -232,11 +230,9 @@ def _comparison(decided: Mapping[Key, Verdict]) -> Comparison:
 LEAKS: Mapping[str, Callable[[list[str], random.Random], list[str]]] = {
     "nothing": lambda words, _: [],
     "a word": lambda words, _: ["graphical"],
-    "a word in 70%": lambda words, rng: ["graphical"] if rng.random() < 0.7 else [],
     "40% longer": lambda words, rng: rng.choices(words, k=len(words) * 2 // 5),
-    "half of 40 words": lambda words, rng: [f"style{n}" for n in range(40) if rng.random() < 0.5],
 }
-"""What the treatment's answers have in addition."""
+"""What the treatment's answers have in addition, for tests of the blinding check."""
 VOCABULARY = [f"word{n}" for n in range(2000)]
 ODDS = [*accumulate(1 / (n + 3) for n in range(2000))]
 HARD = 0.1
@@ -266,29 +262,11 @@ def blinding_fails(leak: str, true: float, replications: int) -> int:
     return sum(guess_conditions(answers, BASELINE, 1)[TREATMENT].holds is False for answers in sets)
 
 
-def print_blinding(replications: int) -> None:
-    """Prints a row for every leak and true delta."""
-    print("| the treatment's answers have in addition | truth | blinding fails |\n|---|--:|--:|")
-    for leak in LEAKS:
-        for true in (0.13, 0.19, 0.29):
-            print(
-                f"| {leak} | {100 * true:+.0f} | {blinding_fails(leak, true, replications)} |",
-                flush=True,
-            )
-
-
 def main() -> None:
     """Prints a row for every panel and true delta."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--replications", type=int, default=200, help="benchmarks per row")
-    parser.add_argument(
-        "--blinding", action="store_true", help="the blinding check instead of the verdicts"
-    )
-    options = parser.parse_args()
-    replications = options.replications
-    if options.blinding:
-        print_blinding(replications)
-        return
+    replications = parser.parse_args().replications
     intervals.SIGN_FLIPS = 999  # enough for the mid-p beside .05
     print(
         "| judges | truth | seen | GO, NO-GO, HARM before | by share | after |\n|---|--:|--:|---|---|---|"

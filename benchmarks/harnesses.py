@@ -73,17 +73,17 @@ def _make_lensbench(sandbox: str) -> Callable[[Benchmark], None]:
             for task, prompt in bench.prompts.items()
         ]
         (bench.folder / "tasks.yaml").write_text(json.dumps({"tasks": tasks}), encoding="utf-8")
-        (bench.folder / "mcp.json").write_text(
-            '{"mcpServers": {"null": {"command": "true"}}}', encoding="utf-8"
+        (bench.folder / "notes.md").write_text(
+            "The condition's only difference.\n", encoding="utf-8"
         )
-        command = [AGENT, str(bench.ledger), f"{bench.seconds:g}", "{mcp_file}", "{prompt_file}"]
+        notes = "{workspace}/NOTES.md"
+        command = [AGENT, str(bench.ledger), f"{bench.seconds:g}", notes, "{prompt_file}"]
         config = {
             "run_id": "null",
             "scenarios": "tasks.yaml",
             "repository": {"path": "repo"},
             "cache": "cache",
-            "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
-            "preflight": {"servers": False},
+            "conditions": {"without": {}, "with": {"files": {"NOTES.md": "notes.md"}}},
             "agent": {"kind": "command", "command": command},
             "sandbox": sandbox,
             "sandbox_visible": [str(bench.ledger)],

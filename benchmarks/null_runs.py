@@ -1,13 +1,12 @@
 """The overhead of lensbench itself: many runs of an agent that only prints a fixed answer.
 
-    python benchmarks/null_runs.py [100 1000 10000] [--keep <folder>] [--repeat 3] [--json <file>] [--copied]
+    python benchmarks/null_runs.py [100 1000 10000] [--keep <folder>]
 
 A tenth as many tasks as runs, in two conditions and five trials. For each size: a dry run (`-n`); all runs, and right
 after them a bare Snakemake workflow with the same number of `echo` jobs; a second start with nothing to do; everything
 after the runs, in one start and each stage alone; files and size on disk. CPU is user + system of the whole process
 tree; memory is the largest single process. The last column is the growth since the previous size: 1 is linear, 2 is
-quadratic. Of several repeats the one with the least CPU counts; `figures.py` compares two files. `--copied` executes
-one run and copies it for all others, so that the steps after the runs are measured within minutes.
+quadratic.
 """
 
 from __future__ import annotations
@@ -23,14 +22,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
-
-from figures import write_figures
-
-from lensbench.core.records import RunId, from_json, to_json
-from lensbench.core.store import run_files, show
 
 ROOT = Path(__file__).resolve().parents[1]
 TRIALS = 5
@@ -88,9 +81,7 @@ def make_project(folder: Path, runs: int) -> None:
         for number in range(runs // (2 * TRIALS))
     ]
     (folder / "tasks.yaml").write_text("tasks:\n" + "".join(tasks), encoding="utf-8")
-    (folder / "mcp.json").write_text(
-        '{"mcpServers": {"null": {"command": "true"}}}', encoding="utf-8"
-    )
+    (folder / "notes.md").write_text("The condition's only difference.\n", encoding="utf-8")
     answer = (
         "It is forty-two, see `a.py`.\n\n## Report\n\n- **Tool calls**: 1\n- **Files used**: a.py\n"
     )
@@ -100,53 +91,13 @@ def make_project(folder: Path, runs: int) -> None:
         "scenarios": "tasks.yaml",
         "repository": {"path": "repo"},
         "cache": "cache",
-        "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
-        "preflight": {"servers": False},
+        "conditions": {"without": {}, "with": {"files": {"NOTES.md": "notes.md"}}},
         "agent": {"kind": "command", "command": ["/bin/echo", answer]},
     }
     (folder / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
 
 
-def copy_runs(project: Path, made: RunId) -> None:
-    """Copies the files of one run for all other runs of the plan, with their own tasks and prompts."""
-    folder = project / "bench" / "null"
-    plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
-    first = run_files(folder, made)
-    record = from_json(first.record.read_text(encoding="utf-8"))
-    for trial in range(1, TRIALS + 1):
-        for task in plan["order"]:
-            for condition, planned in plan["conditions"].items():
-                run = RunId(task, condition, trial)
-                files = run_files(folder, run)
-                for source, target in (
-                    (first.answer, files.answer),
-                    (first.transcript, files.transcript),
-                ):
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    if source != target:
-                        shutil.copyfile(source, target)
-                files.record.parent.mkdir(parents=True, exist_ok=True)
-                made_with = {
-                    **record.made_with,
-                    "condition": {
-                        "mcp_sha256": planned["mcp_sha256"],
-                        "servers": planned["servers"],
-                    },
-                }
-                prompt = plan["tasks"][task]["prompt_sha256"]
-                own = replace(
-                    record,
-                    task=task,
-                    condition=condition,
-                    trial=trial,
-                    prompt_sha256=prompt,
-                    made_with=made_with,
-                )
-                files.record.write_text(to_json(own), encoding="utf-8")
-                show(folder, run)
-
-
-def benchmark(runs: int, folder: Path, copied: bool) -> Iterator[tuple[str, Cost]]:
+def benchmark(runs: int, folder: Path) -> Iterator[tuple[str, Cost]]:
     """The costs at one size, by step."""
     ours = folder / "ours"
     bare = folder / "bare"
@@ -163,11 +114,7 @@ def benchmark(runs: int, folder: Path, copied: bool) -> Iterator[tuple[str, Cost
         "--configfile",
         "config.yaml",
     ]
-    if copied:
-        measure([*bench, "--", "bench/null/runs/t-0-without.md"], ours)
-        copy_runs(ours, RunId("t-0", "without", 1))
-    else:
-        yield "bare Snakemake", measure([*snakemake, "--scheduler", "greedy"], bare)
+    yield "bare Snakemake", measure([*snakemake, "--scheduler", "greedy"], bare)
     yield "what would run", measure([*bench, "-n"], ours)
     yield "all runs", measure(bench, ours)
     yield "nothing to do", measure(bench, ours)
@@ -190,39 +137,28 @@ def on_disk(folder: Path) -> tuple[int, float]:
     return len(sizes), sum(sizes) / 1e6
 
 
+def _folder(kept: Path | None, runs: int) -> Path:
+    if kept:
+        return kept / str(runs)
+    return Path(tempfile.mkdtemp(prefix="null-runs-"))
+
+
 def main() -> None:
     """Prints a table, a row per size and step."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("sizes", nargs="*", type=int, default=[100, 1000, 10_000])
     parser.add_argument("--keep", type=Path, help="create the projects here, and keep them")
-    parser.add_argument(
-        "--repeat", type=int, default=1, help="repeat everything this often, and use the least"
-    )
-    parser.add_argument("--copied", action="store_true", help="execute only one run, and copy it")
-    parser.add_argument("--json", type=Path, help="write CPU seconds by step for figures.py")
     arguments = parser.parse_args()
     print(
         "| runs | step | wall s | CPU s | CPU ms per run | memory MB | growth |\n|--:|---|--:|--:|--:|--:|--:|"
     )
     earlier: dict[str, tuple[int, float]] = {}
-    figures: dict[str, float] = {}
     for runs in arguments.sizes:
-        *others, folder = (
-            arguments.keep / f"{runs}-{number}"
-            if arguments.keep
-            else Path(tempfile.mkdtemp(prefix="null-runs-"))
-            for number in range(arguments.repeat)
-        )
-        costs = [dict(benchmark(runs, other, arguments.copied)) for other in others]
-        for step, last in benchmark(runs, folder, arguments.copied):
-            cost = min([last, *(each[step] for each in costs)], key=lambda each: each.cpu_s)
-            figures[f"{runs} runs: {step}"] = cost.cpu_s
-            before = earlier.get(step)
-            growth = (
-                f"{math.log(cost.cpu_s / before[1]) / math.log(runs / before[0]):.2f}"
-                if before
-                else ""
-            )
+        folder = _folder(arguments.keep, runs)
+        for step, cost in benchmark(runs, folder):
+            growth = ""
+            if before := earlier.get(step):
+                growth = f"{math.log(cost.cpu_s / before[1]) / math.log(runs / before[0]):.2f}"
             earlier[step] = runs, cost.cpu_s
             shown = f"{cost.wall_s:.1f} | {cost.cpu_s:.1f} | {cost.cpu_s / runs * 1000:.1f} | {cost.memory_mb:.0f}"
             print(f"| {runs} | {step} | {shown} | {growth} |", flush=True)
@@ -233,10 +169,7 @@ def main() -> None:
                 )
             )
         if not arguments.keep:
-            for each in (*others, folder):
-                shutil.rmtree(each)
-    if arguments.json:
-        write_figures(arguments.json, figures)
+            shutil.rmtree(folder)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,11 @@
 #!/bin/sh
-# The null agent: <ledger> <seconds> <condition, or its MCP file> <prompt, or its file>; what follows is not read.
+# The null agent: <ledger> <seconds> <condition, or the path of a file that only `with` has> <prompt, or its file>; what
+# follows is not read.
 # It writes into the ledger that it was started and that it has answered, without the help of the harness.
 condition=$3
-if [ -f "$3" ]; then
-    condition=without
-    while read -r line || [ -n "$line" ]; do
-        case $line in *null*) condition=with ;; esac
-    done < "$3"
-fi
+case $3 in
+    /*) if [ -f "$3" ]; then condition=with; else condition=without; fi ;;
+esac
 prompt=$4
 [ ! -f "$4" ] || read -r prompt < "$4"
 run="${prompt%%:*} $condition"

@@ -191,7 +191,7 @@ def _read_by_program(name: str, arguments: list[str], monkeypatch: pytest.Monkey
         "make runn",
         "lensbench run --config fail_onn=HARM",
         "lensbench run --config 'gate={lookss: 3}'",
-        "python benchmarks/null_runs.py --repat 3",
+        "python benchmarks/null_runs.py --kep x",
         "snakemake --cores 2 judge_shet",
     ],
 )
