@@ -14,15 +14,25 @@ has_uv() {
     "$python" -m pip install --quiet --target .cache/uv --no-deps --require-hashes -r requirements-uv.lock 2> /dev/null
 }
 
-# uv reads neither pip's configuration nor pip's variables.
+# uv reads neither pip's configuration nor pip's variables, and trusts no certificate of the machine by itself.
 as_pip_does() {
-    index=${PIP_INDEX_URL:-$("$python" -m pip config get global.index-url 2> /dev/null || true)}
+    settings=$("$python" -m pip config list 2> /dev/null || true)
+    index=$(setting index-url)
+    cert=$(setting cert)
+    export UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-true}"
     if [ -n "$index" ]; then
         export UV_DEFAULT_INDEX="${UV_DEFAULT_INDEX:-$index}"
     fi
-    if [ -n "${PIP_CERT:-}" ]; then
-        export SSL_CERT_FILE="${SSL_CERT_FILE:-$PIP_CERT}"
+    if [ -n "$cert" ]; then
+        export SSL_CERT_FILE="${SSL_CERT_FILE:-$cert}"
     fi
+}
+
+# pip's setting of that name: of its variable, or else of its files, of which the last counts.
+setting() {
+    for place in :env: install global; do
+        echo "$settings" | sed -n "s/^$place\.$1='\(.*\)'\$/\1/p" | tail -n 1
+    done | head -n 1
 }
 
 with_uv() {
