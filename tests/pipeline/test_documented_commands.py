@@ -70,7 +70,7 @@ ELSEWHERE = (
     ),
     (r"python (benchmarks/|-m pytest)", "takes minutes"),
     (
-        r"(docker|podman|npm|pip|pipx|uv|apt-get|ssh-keygen|unzip|cd|mkdir|ln|mv|tar|export|python3|kill|tools/slurm.sh)\b",
+        r"(docker|podman|npm|echo|grep|pip|pipx|uv|apt-get|ssh-keygen|unzip|cd|mkdir|ln|mv|tar|export|python3|kill|tools/slurm.sh)\b",
         "not a program of ours",
     ),
 )

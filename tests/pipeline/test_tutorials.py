@@ -16,11 +16,16 @@ from documented import documented
 from small_benchmark import CHECKOUT
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
-STORIES = {"mine": ("tutorial",), "servers": ("tutorial-servers", "tutorial-archive")}
+STORIES = {
+    "mine": ("tutorial",),
+    "servers": ("tutorial-servers", "tutorial-archive"),
+    "task": ("first-task",),
+}
 """The pages of a story are read one after the other, beside the other story."""
 
 RUN = (
-    r"pip download|tar|mv|lensbench (init --yes|run --cores 2|run --configfile|size|archive|verify)"
+    r"pip download|tar|mv|mkdir|echo|grep|"
+    r"lensbench (init --yes|run --cores 2|run --configfile|size|archive|verify|prove|try|check)"
 )
 """The commands that are run here, as they are printed; the others need a model, or have tests of their own."""
 
@@ -28,10 +33,15 @@ TOOK = r"it took (\d+% (longer|less time)|[\d.]+ times as long \([\d.]+ to [\d.]
 """It differs by machine."""
 
 
+def found(pattern: str, page: str) -> list[str]:
+    """What a pattern with one group finds in a page."""
+    text = (CHECKOUT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    return re.findall(pattern, text, re.MULTILINE | re.DOTALL)
+
+
 def outputs(page: str) -> list[str]:
     """The output blocks of a page."""
-    text = (CHECKOUT / "docs" / f"{page}.md").read_text(encoding="utf-8")
-    return re.findall(r"^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return found(r"^```text\n(.*?)^```", page)
 
 
 def plain(line: str) -> str:
@@ -68,8 +78,10 @@ def commands(page: str, folder: Path) -> str:
         **os.environ,
         "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
         "PYTHONUNBUFFERED": "1",
+        "PYTHONPATH": str(CHECKOUT / "scripts"),
     }
-    environment["PYTHONPATH"] = str(CHECKOUT / "scripts")
+    for content in found(r"`mine.yaml`:\n\n```yaml\n(.*?)^```", page):
+        (place / "mine.yaml").write_text(content)
     said = []
     for command in (shown for where, shown in documented() if where.startswith(f"docs/{page}.md:")):
         if re.match(RUN, command) and "<" not in command:
