@@ -2,6 +2,8 @@
 installs them."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,10 @@ from lensbench.core.request_differences import differences
 from lensbench.core.run_folder import RunFolder
 from lensbench.runs.requests_file import RequestFindings
 from lensbench_tasks.requests import check_requests
+from services import free_port, listening
 from stock import write
+
+FINDER = Path(__file__).parents[1] / "demo" / "search_server.py"
 
 ADDED = {
     "claude-code": {"mcp__lens__crash", "mcp__lens__find"},
@@ -160,3 +165,31 @@ def test_other_words_of_a_server_are_all_that_differs(
     for before, after in words.items():
         now = now.replace(before, after)
     assert json.loads(told) == json.loads(now)
+
+
+@pytest.mark.parametrize("cli", [cli.param for cli in CLIS.values()])
+def test_other_words_of_a_server_with_a_url_are_all_that_differs(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for key in ("ANTHROPIC_API_KEY", "CODEX_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(key, raising=False)
+    monkeypatch.chdir(tmp_path)
+    own = {"tools": {"find_code": "Finds what nobody finds."}}
+    write(tmp_path, {"words.yaml": yaml.safe_dump({"finder": own})})
+    conditions = {
+        "now": {"mcp": "far.json"},
+        "told": {"mcp": "far.json", "describe": "words.yaml"},
+    }
+    write_project(tmp_path, cli, conditions=conditions, baseline="now")
+    port = free_port()
+    far = {"finder": {"type": "http", "url": f"http://127.0.0.1:{port}/mcp"}}
+    write(tmp_path, {"far.json": json.dumps({"mcpServers": far})})
+    arguments = [str(tmp_path / "repo"), str(tmp_path / "calls.log"), str(port)]
+    check = [sys.executable, "-P", "-m", "lensbench", "check", "--requests"]
+    with listening([sys.executable, "-P", str(FINDER), *arguments], port):
+        subprocess.run(check, check=True)  # a process of its own, which ends its children
+    requests = RunFolder(tmp_path / "bench" / "live").requests
+    now, told = ((requests / f"{name}.json").read_text() for name in conditions)
+    old = "Ranked search; separate terms with `|`."
+    assert old in now
+    assert json.loads(told) == json.loads(now.replace(old, "Finds what nobody finds."))

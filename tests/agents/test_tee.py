@@ -2,6 +2,8 @@
 
 import gzip
 import hashlib
+import http.client
+import http.server
 import json
 import os
 import signal
@@ -23,7 +25,7 @@ from test_sandbox import AUTO, bubblewrap, make_place
 
 from lensbench.agents.sandbox import NO_SANDBOX, find_sandbox
 from lensbench.agents.start import Said, start_agent
-from lensbench.agents.taps import read_taps
+from lensbench.agents.taps import forwarder, read_taps
 from lensbench.agents.tee import before
 from lensbench.core.records import Tap
 from lensbench.core.system.redaction import Redactor
@@ -421,6 +423,89 @@ def test_a_server_with_a_url_gets_and_gives_the_same_bytes(
     assert [(one.name, one.count, one.errors) for one in teed.seen.calls or ()] == [
         ("mcp__lens__find", 1, 0)
     ]
+
+
+WORDED = {"lens": {"instructions": "Call it.", "tools": {"find": "Finds é."}}}
+LISTED = reply(1, {"tools": [{"name": "find", "description": "Old."}, {"name": "map"}]})
+NEW_LIST = reply(1, {"tools": [{"name": "find", "description": "Finds é."}, {"name": "map"}]})
+PING = b": ping\r\n\r\n"
+SPLIT_EVENT = b"event: message\nid: 7\ndata: " + LISTED.replace(b", ", b",\ndata:", 1) + b"\n\n"
+NEW_EVENT = b"event: message\nid: 7\ndata: " + NEW_LIST + b"\n\n"
+CALLED = b"id: 8\rdata: " + TOLD + b"\r\r"
+FRAMES: dict[str, tuple[bytes, bytes, bytes]] = {
+    "length": (b"%scontent-length: %d\r\n" % (JSON, len(LISTED)), LISTED, NEW_LIST),
+    "until the end": (JSON, LISTED, NEW_LIST),
+    "chunks": (
+        JSON + b"transfer-encoding: chunked\r\n",
+        chunked(LISTED[:9], LISTED[9:]),
+        NEW_LIST,
+    ),
+    "a result": (b"%scontent-length: %d\r\n" % (JSON, len(TOLD)), TOLD, TOLD),
+    "a batch": (JSON, b"[%s, %s]" % (LISTED, TOLD), b"[%s, %s]" % (NEW_LIST, TOLD)),
+    "no json": (JSON, b"[[[", b"[[["),
+    "events": (
+        EVENTS + b"Transfer-Encoding: chunked\r\n",
+        chunked(PING + SPLIT_EVENT[:40], SPLIT_EVENT[40:] + CALLED, b"data: cut"),
+        PING + NEW_EVENT + CALLED + b"data: cut",
+    ),
+    "events until the end": (EVENTS, SPLIT_EVENT + CALLED, NEW_EVENT + CALLED),
+    "events of a length": (
+        b"%scontent-length: %d\r\n" % (EVENTS, len(SPLIT_EVENT)),
+        SPLIT_EVENT,
+        NEW_EVENT,
+    ),
+    "another type": (b"content-type: text/html\r\n", LISTED, LISTED),
+}
+
+
+@pytest.mark.parametrize(("fields", "sent", "got"), FRAMES.values(), ids=[*FRAMES])
+def test_other_words_reach_the_agent_of_a_server_with_a_url(
+    tmp_path: Path, fields: bytes, sent: bytes, got: bytes
+) -> None:
+    (tmp_path / "words.json").write_text(json.dumps(WORDED))
+    notes = str(tmp_path / "taps.jsonl")
+    response = b"HTTP/1.1 200 OK\r\n" + fields + b"\r\n" + sent
+    with (
+        raw_server(response) as (port, requests),
+        forwarder(
+            notes, "lens", f"http://127.0.0.1:{port}/mcp", str(tmp_path / "words.json")
+        ) as forward,
+    ):
+        client = http.client.HTTPConnection("127.0.0.1", forward, timeout=30)
+        client.request("POST", "/mcp", json.dumps(LIST), {"Accept-Encoding": "gzip, br"})
+        answer = client.getresponse()
+        assert answer.read() == got
+        assert answer.status == 200
+    assert b"Accept-Encoding: identity\r\n" in requests[0]
+    assert b"Host: 127.0.0.1:%d\r\n" % port in requests[0]
+
+
+def test_a_connection_serves_several_requests_with_other_words(tmp_path: Path) -> None:
+    (tmp_path / "words.json").write_text(json.dumps(WORDED))
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(LISTED)))
+            self.end_headers()
+            self.wfile.write(LISTED)
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}/mcp"
+    notes = tmp_path / "taps.jsonl"
+    with forwarder(str(notes), "lens", url, str(tmp_path / "words.json")) as port:
+        client = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        for _ in range(3):
+            client.request("POST", "/mcp", json.dumps(LIST))
+            assert client.getresponse().read() == NEW_LIST
+    server.shutdown()
+    offered = read_taps(notes.read_text(), ["lens"])["lens"].offered
+    assert offered == ("mcp__lens__find", "mcp__lens__map")
 
 
 def test_of_a_server_that_compresses_its_results_nothing_is_shown(tmp_path: Path) -> None:

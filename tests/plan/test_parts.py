@@ -181,7 +181,6 @@ def test_other_words_are_kept_in_the_plan_and_half_of_the_tasks_is_held_out() ->
             "conditions.lean.describe: words.yaml:1 ",
         ),
         ("lenz: {instructions: x}\n", {}, "words for 'lenz', which is no server of the condition"),
-        ("far: {instructions: x}\n", {}, "which has a URL; a server with a command is possible"),
         (
             WORDS,
             {"agent": {"kind": "codex", "model": "m", "tee": False}},
@@ -203,9 +202,6 @@ def test_other_words_are_kept_in_the_plan_and_half_of_the_tasks_is_held_out() ->
 def test_words_that_cannot_be_put_in_are_refused(
     words: str | None, more: dict[str, Any], said: str
 ) -> None:
-    servers = json.loads(Path("mcp.json").read_text(encoding="utf-8"))["mcpServers"]
-    far = {"mcpServers": {**servers, "far": {"url": "http://127.0.0.1:9/mcp"}}}
-    Path("mcp.json").write_text(json.dumps(far), encoding="utf-8")
     if words is not None:
         Path("words.yaml").write_text(words, encoding="utf-8")
     with pytest.raises(UserError, match=r"(?s).") as error:

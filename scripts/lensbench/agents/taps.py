@@ -69,7 +69,8 @@ def _placed(
 ) -> Mapping[str, Any]:
     """The entry of a server with the tee before it."""
     if "url" in entry:
-        port = stack.enter_context(_forwarder(tap_file(place), name, entry["url"]))
+        words = _words_file(place) if is_reworded else ""
+        port = stack.enter_context(forwarder(tap_file(place), name, entry["url"], words))
         here = _HOST.sub(f"127.0.0.1:{port}", entry["url"], count=1)
         return {**entry, "url": re.sub("^https", "http", here)}
     command = [entry["command"], *entry.get("args", ())]
@@ -79,9 +80,9 @@ def _placed(
 
 
 @contextmanager
-def _forwarder(file: str, name: str, url: str) -> Iterator[int]:
+def forwarder(file: str, name: str, url: str, words: str) -> Iterator[int]:
     """The port of a process that forwards to the server of a URL."""
-    argv = [sys.executable, "-P", "-m", "lensbench.agents.tee_http", file, name]
+    argv = [sys.executable, "-P", "-m", "lensbench.agents.tee_http", file, name, words]
     pipe = subprocess.PIPE
     with subprocess.Popen(argv, stdin=pipe, stdout=pipe, encoding="utf-8") as process:
         assert process.stdin is not None

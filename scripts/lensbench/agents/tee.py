@@ -210,18 +210,23 @@ def reworded(message: bytes, words: dict[str, Any]) -> bytes:
 
     try:
         content = json.loads(message)
-        result = content["result"]
-        before = json.dumps(result)
-        if "protocolVersion" in result and words.get("instructions") is not None:
-            result["instructions"] = words["instructions"]
-        if "content" not in result:
-            for tool in result.get("tools", ()):
-                if tool["name"] in words["tools"]:
-                    tool["description"] = words["tools"][tool["name"]]
-        is_changed = json.dumps(result) != before
-        return json.dumps(content).encode() if is_changed else message
+        before = json.dumps(content)
+        for part in content if isinstance(content, list) else [content]:
+            _reword(part.get("result", {}), words)
+        after = json.dumps(content)
+        return message if after == before else after.encode()
     except Exception:
         return message
+
+
+def _reword(result: dict[str, Any], words: dict[str, Any]) -> None:
+    if "protocolVersion" in result and words.get("instructions") is not None:
+        result["instructions"] = words["instructions"]
+    if "content" in result:
+        return
+    for tool in result.get("tools", ()):
+        if tool["name"] in words["tools"]:
+            tool["description"] = words["tools"][tool["name"]]
 
 
 def _copy_beside(
@@ -255,8 +260,8 @@ def _copy_beside(
     server.wait()
 
 
-def _words(path: str, server: str) -> dict[str, Any]:
-    """The words for a server in a file; empty without one."""
+def read_words(path: str, server: str) -> dict[str, Any]:
+    """The words for a server in a file; empty without a file."""
     if not path:
         return {}
     import json
@@ -306,7 +311,7 @@ def tee(command: Sequence[str], to: str, name: str, words: str = "") -> None:
     """Becomes the command, and leaves a process that copies its messages to the file `to`, with the `words` of that
     file."""
     file = opened(to)
-    others = _words(words, name)
+    others = read_words(words, name)
     server = Server()
     questions = os.pipe()
     answers = os.pipe()
