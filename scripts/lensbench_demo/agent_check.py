@@ -35,7 +35,7 @@ STOPPED = "a server that does not start"
 RUBBISH = (
     "null\n",
     "[1]\n",
-    "[" * 10_000 + "\n",
+    f"{'':[<10000}\n",
     '{"type": 1}\n',
     '{"type": "x", "item": 3}\n',
     "\0\ud800\n",

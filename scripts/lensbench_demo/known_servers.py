@@ -148,7 +148,7 @@ def with_value(text: str, path: Sequence[str], value: Sequence[str] | float) -> 
             if node.flow_style:
                 added += ", "
             else:
-                added += "\n" + " " * first.column
+                added += f"\n{'':{first.column}}"
             return text[: first.index] + added + text[first.index :]
         node = there
     is_block = isinstance(there, yaml.SequenceNode) and not there.flow_style

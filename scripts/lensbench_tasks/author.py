@@ -83,17 +83,15 @@ class AskedAgent:
         Raises NoAnswer, and UserError when the service refuses the agent, so that asking again is useless.
         """
         reply = self._start(tree, prompt)
-        self.ledger.add(priced(reply.outcome, self.prices), reply.ended.duration_s / 3600)
+        outcome = reply.outcome
+        self.ledger.add(priced(outcome, self.prices), reply.ended.duration_s / 3600)
         self._asked += 1
         name = f"{self._asked:02}-{stem}"
+        transcript = gzip.compress(reply.transcript.encode(), 6, mtime=0)
         write_atomic(self.folder / f"{name}.md", reply.answer)
-        write_atomic(
-            self.folder / f"{name}.jsonl.gz", gzip.compress(reply.transcript.encode(), 6, mtime=0)
-        )
-        if stops(reply.outcome):
-            raise UserError(
-                f"the agent was refused ({reply.outcome.error}); fix that, then start again"
-            )
+        write_atomic(self.folder / f"{name}.jsonl.gz", transcript)
+        if stops(outcome):
+            raise UserError(f"the agent was refused ({outcome.error}); fix that, then start again")
         reason, detail = reason_of(reply, Expectation((), ()))
         if reason:
             raise NoAnswer(f"the agent gave no valid answer: {reason} {detail}")
@@ -106,11 +104,13 @@ class AskedAgent:
             "seed": 1,
             "tasks": {"scenarios": {}},
         }
-        job = Job(Path(), RunId("scenarios", "none", 1), plan, prompt, {"tree": str(tree)}, 0.0)
+        run = RunId("scenarios", "none", 1)
+        job = Job(Path(), run, plan, prompt, {"tree": str(tree)}, 0.0)
         redact = Redactor(secret_names(self.agent), os.environ)
         with tempfile.TemporaryDirectory(prefix="lb-", ignore_cleanup_errors=True) as private:
             place = Place(self.sandbox, private)
-            reply = start_agent(prepare(job, place, redact), place, self.agent["timeout_s"], redact)
+            assignment = prepare(job, place, redact)
+            reply = start_agent(assignment, place, self.agent["timeout_s"], redact)
             remove_tree(private)
         return reply
 
@@ -122,9 +122,8 @@ def asked_agent(config: Config, folder: Path) -> AskedAgent:
     if missing:
         raise UserError(f"{', '.join(missing)} is not set in the environment; export it")
     prices: Any = config.model_dump(mode="json", include={"prices"})["prices"]
-    return AskedAgent(
-        agent, find_sandbox(sandbox_of(config)), folder, config.budget.max_usd, prices
-    )
+    sandbox = find_sandbox(sandbox_of(config))
+    return AskedAgent(agent, sandbox, folder, config.budget.max_usd, prices)
 
 
 @dataclass
@@ -192,7 +191,8 @@ class Author:
             entries = read_reply(answer)
         except DocumentError as error:
             return [_failed(name, category, f"the reply cannot be read: {error}") for name in ids]
-        self._written |= {name: yaml_text([value]) for name, value in entries.items()}
+        for name, value in entries.items():
+            self._written[name] = yaml_text([value])
         return [self._proposal(name, category, entries.get(name)) for name in ids]
 
     def _proposal(self, name: str, category: Category, value: dict[str, Any] | None) -> Proposal:
@@ -202,14 +202,13 @@ class Author:
         try:
             return Proposal(name, category, Task.model_validate(value))
         except ValidationError as error:
-            problems = explain(error, Task, value, lambda path: "")
-            return Proposal(
-                name, category, None, tuple(Problem("schema", line[2:]) for line in problems)
-            )
+            lines = explain(error, Task, value, lambda path: "")
+            return _failed(name, category, *(line[2:] for line in lines))
 
 
-def _failed(name: str, category: Category, why: str) -> Proposal:
-    return Proposal(name, category, None, (Problem("schema", why),))
+def _failed(name: str, category: Category, *reasons: str) -> Proposal:
+    problems = tuple(Problem("schema", reason) for reason in reasons)
+    return Proposal(name, category, None, problems)
 
 
 def read_reply(answer: str) -> dict[str, dict[str, Any]]:

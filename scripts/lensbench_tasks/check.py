@@ -130,15 +130,16 @@ def negated(fact: str) -> str:
 
 def check(tasks: Sequence[Task], answers: Mapping[str, Sequence[tuple[str, str]]]) -> list[Checked]:
     """The checked criteria of all tasks. `answers`: task id -> (name, text) pairs."""
-    facts = {
-        task.id: "\n\n".join(fact_of(criterion) for _, criterion in answer_criteria(task))
-        for task in tasks
-    }
+    facts = {}
+    for task in tasks:
+        sentences = [fact_of(criterion) for _, criterion in answer_criteria(task)]
+        facts[task.id] = "\n\n".join(sentences)
     results = []
     for checked, task in enumerate(tasks):
         step(f"checking {task.id}", checked, len(tasks))
         for number, criterion in answer_criteria(task):
-            probes = [*_probes(task, criterion, facts, answers.get(task.id, ()))]
+            given = answers.get(task.id, ())
+            probes = [*_probes(task, criterion, facts, given)]
             results.append(Checked(task, number, criterion, probes))
     return results
 
@@ -149,18 +150,15 @@ def _probes(
     if not criterion.mechanical:
         return
     fact = fact_of(criterion)
-    texts: list[tuple[Kind, str, str]] = [
-        ("own text", "", fact),
-        *(("exchanged", piece, text) for piece, text in exchanged(fact, task.prompt)),
-        ("negated", "", negated(fact)),
-        ("question", "", task.prompt),
-        *(
-            ("other task", other, text)
-            for other, text in facts.items()
-            if text and other != task.id
-        ),
-        *(("your answers", name, text) for name, text in answers),
-    ]
+    texts: list[tuple[Kind, str, str]] = [("own text", "", fact)]
+    for piece, text in exchanged(fact, task.prompt):
+        texts.append(("exchanged", piece, text))
+    texts += [("negated", "", negated(fact)), ("question", "", task.prompt)]
+    for other, text in facts.items():
+        if text and other != task.id:
+            texts.append(("other task", other, text))
+    for name, text in answers:
+        texts.append(("your answers", name, text))
     for kind, name, text in texts:
         judgement = mechanical.judge(criterion, normalise(text))
         is_met = judgement.verdict is Verdict.MET
@@ -228,7 +226,8 @@ def read_answers(folder: Path, tasks: Sequence[Task]) -> dict[str, list[tuple[st
         if task not in names:
             task = task.rpartition("-")[0]
         if task in names:
-            answers.setdefault(task, []).append((path.stem, read_answer(path)))
+            answer = (path.stem, read_answer(path))
+            answers.setdefault(task, []).append(answer)
     if not answers:
         raise UserError(
             f"{folder}: has no answer to a task of the set; name them <task>.md or <task>-<word>.md"
@@ -316,13 +315,15 @@ def main() -> None:
         return
     if not arguments.set:
         parser.error("name a task set, or write --requests")
-    tasks = [task for task in read_scenarios([arguments.set], imported=True).tasks if task.criteria]
+    scenarios = read_scenarios([arguments.set], imported=True)
+    tasks = [task for task in scenarios.tasks if task.criteria]
     if not tasks:
         raise UserError(f"{arguments.set}: has no criterion to check")
     answers = {}
     if arguments.answers:
         answers = read_answers(arguments.answers, tasks)
-    bench = Prover(find_sandbox({"mode": "auto", "visible": [], "hidden": []}), arguments.cache)
+    sandbox = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
+    bench = Prover(sandbox, arguments.cache)
     fates = {}
     changes = changes_of(tasks)
     with Progress("checking") as progress:
@@ -333,13 +334,18 @@ def main() -> None:
             say(f"{change.id}: {fates[change.id].sentence}")
     if fates:
         print(shares(fates.values()))
-    page = Path(arguments.set).with_suffix(".check.html")
-    write_atomic(page, render_page(Path(arguments.set).name, tasks, results, fates))
+    file = Path(arguments.set)
+    page = file.with_suffix(".check.html")
+    write_atomic(page, render_page(file.name, tasks, results, fates))
     if results:
-        print(*map(printable, (*table(results), *answer_lines(results))), sep="\n")
+        lines = (*table(results), *answer_lines(results))
+        print(*map(printable, lines), sep="\n")
     beside = 0
+    bad = []
     for result in results:
         beside += sum(probe.is_beside for probe in result.probes)
+        if _is_bad(result):
+            bad.append(f"{result.task.id} {result.number}")
     if beside:
         print(f"no finding, but other paths and names are Met beside what patterns find: {beside}")
     wrong = [result for result in results if result.findings]
@@ -347,10 +353,6 @@ def main() -> None:
         print(f"{len(wrong)} of {len(results)} criteria have findings; open {page}")
     else:
         print(f"open {page}")
-    bad = []
-    for result in results:
-        if _is_bad(result):
-            bad.append(f"{result.task.id} {result.number}")
     faults = [*_unproven(fates)]
     if bad:
         faults.insert(0, f"dead or given away: {', '.join(bad)}")
@@ -360,11 +362,16 @@ def main() -> None:
 
 def _unproven(fates: Mapping[str, ChangeFate]) -> Iterator[str]:
     """The changes that are not proven; a reason that several share is said once, with their number."""
-    reasons = {name: fate.reasons[0] for name, fate in fates.items() if not fate.task}
-    for reason, count in Counter(reasons.values()).items():
+    names: dict[str, list[str]] = {}
+    for name, fate in fates.items():
+        if not fate.task:
+            names.setdefault(fate.reasons[0], []).append(name)
+    for reason, sharing in names.items():
         clause = reason if reason.startswith("need ") else f"not proven: {reason}"
-        alone = next(name for name in reasons if reasons[name] == reason)
-        yield f"{count} of {len(fates)} {clause}" if count > 1 else f"not proven: {alone}"
+        if len(sharing) > 1:
+            yield f"{len(sharing)} of {len(fates)} {clause}"
+        else:
+            yield f"not proven: {sharing[0]}"
 
 
 def _is_bad(result: Checked) -> bool:

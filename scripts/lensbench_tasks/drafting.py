@@ -63,7 +63,7 @@ def doubts(criterion: Criterion) -> Iterator[str]:
         yield "the text is a negation, which the draft does not ask for: add a pattern for it"
     if re.search(r"\bor\b", criterion.text):
         yield "the draft counts what the text joins with 'or' as separate pieces: move alternatives to any_of"
-    if any(character.isdigit() for character in criterion.text):
+    if re.search(r"\d", criterion.text):
         yield "check each number: other spellings of it are not found"
     if len(cut(criterion.text)) < FEW:
         yield "one name, path or number only, which other answers may have: add what must be said about it"
@@ -76,8 +76,9 @@ def render(tasks: Sequence[Task], source: str) -> str:
         f"# Made of {source}. Criteria: {count}; with drafts: {_drafted(tasks)}.",
         "# A draft is a machine's proposal. Look at each one; accept it by removing `drafted: strict`, or edit it.",
         "tasks:",
-        *(line for task in tasks for line in _task_lines(task)),
     ]
+    for task in tasks:
+        lines += _task_lines(task)
     return "\n".join(lines) + "\n"
 
 

@@ -50,9 +50,10 @@ def with_more(text: str, result: Made) -> str:
     """The text of a set with new tasks at its end. Raises UserError where `tasks` is not its last key."""
     before = yaml.safe_load(text)
     source = result.source.model_dump(mode="json")
-    repository = next(
-        (name for name, value in before.get("repositories", {}).items() if value == source), source
-    )
+    repository = source
+    for name, value in before.get("repositories", {}).items():
+        if value == source:
+            repository = name
     tasks = [task | {"repository": repository} for task in set_value(result)["tasks"]]
     indents = re.findall(r"^( *)- id:", text, re.MULTILINE) or [""]
     longer = f"{text.rstrip()}\n{textwrap.indent(yaml_text(tasks), indents[-1])}"
@@ -86,23 +87,18 @@ def yaml_text(value: object) -> str:
 
 def set_value(result: Made) -> dict[str, Any]:
     """The set as plain data."""
-    tasks = [
-        task.model_dump(mode="json", exclude_defaults=True) | {"repository": result.name}
-        for task in result.tasks
-    ]
-    return {
-        "name": result.name,
-        "repositories": {result.name: result.source.model_dump(mode="json")},
-        "tasks": [
-            {key: task[key] for key in ("id", "category", "repository", "prompt", "criteria")}
-            for task in tasks
-        ],
-    }
+    tasks = []
+    for task in result.tasks:
+        value = task.model_dump(mode="json", exclude_defaults=True) | {"repository": result.name}
+        tasks.append({key: value[key] for key in _TASK_KEYS})
+    repositories = {result.name: result.source.model_dump(mode="json")}
+    return {"name": result.name, "repositories": repositories, "tasks": tasks}
+
+
+_TASK_KEYS = ("id", "category", "repository", "prompt", "criteria")
 
 
 def plain_text(text: str) -> str:
     """Foreign text on one line, with Markdown markup removed."""
     line = " ".join(printable(text).split())[:300]
-    return "".join(
-        f"\\{character}" if character in "\\`*_[]<>#|!" else character for character in line
-    )
+    return re.sub(r"[\\`*_\[\]<>#|!]", r"\\\g<0>", line)

@@ -80,20 +80,12 @@ def find_problems(
     task: Task, survey: Survey, others: Iterable[Task], tools: Collection[str]
 ) -> list[Problem]:
     """All problems of a task that can be found by reading. `others`: the tasks kept so far."""
-    return [
-        *_of_the_form(task),
-        *(
-            Problem("false_proof", text, number)
-            for number, text in task_problems(task, survey.root)
-        ),
-        *(
-            problem
-            for number, one in enumerate(task.criteria, 1)
-            for problem in _of_names(number, one, survey)
-        ),
-        *_of_the_prompt(task, survey, tools),
-        *_of_others(task, others),
-    ]
+    problems = [*_of_the_form(task)]
+    for number, text in task_problems(task, survey.root):
+        problems.append(Problem("false_proof", text, number))
+    for number, criterion in enumerate(task.criteria, 1):
+        problems += _of_names(number, criterion, survey)
+    return [*problems, *_of_the_prompt(task, survey, tools), *_of_others(task, others)]
 
 
 def _of_the_form(task: Task) -> Iterator[Problem]:
@@ -106,17 +98,16 @@ def _of_the_form(task: Task) -> Iterator[Problem]:
             yield Problem("no_patterns", "it has none of all_of, any_of and at_least", number)
         elif judge(criterion, normalise(fact_of(criterion))).verdict is not Verdict.MET:
             yield Problem("unstated", "its patterns do not match the criterion's own text", number)
-        if phrase := next((text for text in _texts(criterion) if _LINE.search(text)), ""):
-            yield Problem(
-                "line_number", f"{phrase!r} depends on a line number, which may change", number
-            )
+        phrases = [text for text in _texts(criterion) if _LINE.search(text)]
+        if phrases:
+            text = f"{phrases[0]!r} depends on a line number, which may change"
+            yield Problem("line_number", text, number)
 
 
 def _texts(criterion: Criterion) -> Iterator[str]:
     yield criterion.text
-    yield from (
-        pattern.regex if isinstance(pattern, Regex) else pattern for pattern in criterion.sought
-    )
+    for pattern in criterion.sought:
+        yield pattern.regex if isinstance(pattern, Regex) else pattern
 
 
 def _of_names(number: int, criterion: Criterion, survey: Survey) -> Iterator[Problem]:
@@ -128,34 +119,34 @@ def _of_names(number: int, criterion: Criterion, survey: Survey) -> Iterator[Pro
             yield Problem("unknown_name", f"there is no file {path}", number)
     files = {proof.file for proof in criterion.proofs}
     content = "\n".join([*files, *(survey.texts.get(path, "") for path in files)])
-    names = [
-        name
-        for code in _CODE.findall(text)
-        if not _PATH.fullmatch(code)
-        for name in _NAME.findall(code)
-    ]
-    code = (
-        name
-        for literal in literals
-        if not _PATH.fullmatch(literal)
-        for name in _NAME.findall(literal)
-    )
-    names += filter(_TELLING.search, code)
+    names = _names_in(_CODE.findall(text))
+    names += filter(_TELLING.search, _names_in(literals))
     vocabulary = set(_NAME.findall(content))
+    proven = ", ".join(sorted(files)) or "any proof"
     for name in dict.fromkeys(names):
         if name not in vocabulary:
-            yield Problem(
-                "unknown_name",
-                f"{name} does not occur in {', '.join(sorted(files)) or 'any proof'}",
-                number,
-            )
+            yield Problem("unknown_name", f"{name} does not occur in {proven}", number)
     quotes = " ".join(proof.quote for proof in criterion.proofs)
-    known_numbers = {
-        float(digits.replace("_", "")) for digits in re.findall(r"\d[\d_]*(?:\.\d+)?", quotes)
-    }
-    for value in _NUMBER.findall(_PATH.sub(" ", _CODE.sub(" ", _QUOTED.sub(" ", text)))):
-        if float(value.replace("_", "")) not in known_numbers:
-            yield Problem("wrong_value", f"no proof shows the number {value}", number)
+    known_numbers = {_value(digits) for digits in re.findall(r"\d[\d_]*(?:\.\d+)?", quotes)}
+    prose = text
+    for quoted in (_QUOTED, _CODE, _PATH):
+        prose = quoted.sub(" ", prose)
+    for digits in _NUMBER.findall(prose):
+        if _value(digits) not in known_numbers:
+            yield Problem("wrong_value", f"no proof shows the number {digits}", number)
+
+
+def _names_in(codes: Iterable[str]) -> list[str]:
+    """The names in pieces of code that are no paths."""
+    names: list[str] = []
+    for code in codes:
+        if not _PATH.fullmatch(code):
+            names += _NAME.findall(code)
+    return names
+
+
+def _value(digits: str) -> float:
+    return float(digits.replace("_", ""))
 
 
 def _of_the_prompt(task: Task, survey: Survey, tools: Collection[str]) -> Iterator[Problem]:
@@ -164,9 +155,8 @@ def _of_the_prompt(task: Task, survey: Survey, tools: Collection[str]) -> Iterat
         if judge(criterion, prompt).verdict in (Verdict.MET, Verdict.PARTIAL):
             yield Problem("given_away", "the question itself states it, or a part of it", number)
         elif _paths_are_given(criterion, task.prompt):
-            yield Problem(
-                "path_given", "the question names the file that the criterion asks for", number
-            )
+            text = "the question names the file that the criterion asks for"
+            yield Problem("path_given", text, number)
     names = [tool for tool in sorted({*TOOLS, *tools}) if _names(tool, task.prompt, survey)]
     if names:
         yield Problem("names_tool", f"the question names a tool: {', '.join(names)}")
@@ -177,12 +167,12 @@ def _of_the_prompt(task: Task, survey: Survey, tools: Collection[str]) -> Iterat
 def _paths_are_given(criterion: Criterion, prompt: str) -> bool:
     """True when the criterion asks for files, and the question names all of them."""
     files = [normalise(proof.file) for proof in criterion.proofs]
-    paths = [
-        path
-        for path in (*criterion.all_of, *criterion.any_of)
-        if any(find(path, file) for file in files)
-    ]
-    return bool(paths) and all(find(path, normalise(prompt)) for path in paths)
+    paths = []
+    for path in (*criterion.all_of, *criterion.any_of):
+        if any(find(path, file) for file in files):
+            paths.append(path)
+    question = normalise(prompt)
+    return bool(paths) and all(find(path, question) for path in paths)
 
 
 def _names(tool: str, prompt: str, survey: Survey) -> bool:
@@ -193,20 +183,16 @@ def _names(tool: str, prompt: str, survey: Survey) -> bool:
 
 def _of_others(task: Task, others: Iterable[Task]) -> Iterator[Problem]:
     for other in others:
-        if _alike(_subject(task.prompt), _subject(other.prompt)) or _overlap(
-            _facts(task), _facts(other)
-        ):
+        is_alike = _alike(_subject(task.prompt), _subject(other.prompt))
+        if is_alike or _overlap(_facts(task), _facts(other)):
             yield Problem("duplicate", f"it asks the same as {other.id}")
             return
 
 
 def _subject(prompt: str) -> list[str]:
     """The subject of a question: the code, paths and texts that it quotes, or else its words."""
-    return [
-        *_CODE.findall(prompt),
-        *_PATH.findall(prompt),
-        *_QUOTED.findall(prompt),
-    ] or _WORD.findall(prompt.lower())
+    quoted = _CODE.findall(prompt) + _PATH.findall(prompt) + _QUOTED.findall(prompt)
+    return quoted or _WORD.findall(prompt.lower())
 
 
 def _facts(task: Task) -> list[tuple[str, str, str]]:
@@ -226,4 +212,5 @@ def _overlap(one: Sequence[object], other: Sequence[object]) -> bool:
     """True when half of the facts of the task with fewer facts are also in the other one."""
     first = set(one)
     second = set(other)
-    return len(first & second) >= max(1, SHARED * min(len(first), len(second)))
+    fewest = min(len(first), len(second))
+    return len(first & second) >= max(1, SHARED * fewest)

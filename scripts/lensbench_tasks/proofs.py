@@ -31,12 +31,9 @@ def proof_problem(proof: Proof, tree: Path) -> str:
     text = (tree / proof.file).read_text("utf-8", "replace")
     places = [text]
     if proof.within:
-        candidates = definitions(proof.file, text, LANGUAGES.get(Path(proof.file).suffix.lower()))
-        places = [
-            candidate.text
-            for candidate in candidates
-            if proof.within in (candidate.shown, candidate.name)
-        ]
+        language = LANGUAGES.get(Path(proof.file).suffix.lower())
+        candidates = definitions(proof.file, text, language)
+        places = [each.text for each in candidates if proof.within in (each.shown, each.name)]
         if not places:
             return f"{proof.within} is not defined in {proof.file}"
     if not any(flat(proof.quote) in flat(place) for place in places):
@@ -56,11 +53,10 @@ def task_problems(task: Task, tree: Path) -> Iterator[tuple[int, str]]:
     for number, criterion in enumerate(task.criteria, 1):
         if not criterion.proofs:
             yield number, "it has no proof"
-        yield from (
-            (number, problem)
-            for proof in criterion.proofs
-            if (problem := proof_problem(proof, tree))
-        )
+        for proof in criterion.proofs:
+            problem = proof_problem(proof, tree)
+            if problem:
+                yield number, problem
 
 
 def main() -> None:
@@ -86,9 +82,8 @@ def main() -> None:
                 problems.append(f"{task.id}, criterion {number}: {problem}")
     if problems:
         raise CheckFailed("\n".join(problems))
-    print(
-        f"{sum(len(task.criteria) for task in tasks)} criteria of {len(tasks)} tasks: all proofs are correct"
-    )
+    count = sum(len(task.criteria) for task in tasks)
+    print(f"{count} criteria of {len(tasks)} tasks: all proofs are correct")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from lensbench.core.numbers import percent
 from lensbench.core.system.places import TEMPLATES, csp_hash, template_environment
-from lensbench.core.tasks import Proof
+from lensbench.core.tasks import Proof, Task
 from lensbench_tasks.changes.proof import flat
 from lensbench_tasks.files import Made, set_value
 from lensbench_tasks.rounds import Fate, kept
@@ -31,23 +31,23 @@ def render_review(result: Made) -> str:
         set=set_value(result),
         dropped=[fate for fate in result.fates if fate.outcome == "dropped"],
         flags=[list(_flags(fate)) for fate in fates],
-        sources=[
-            [
-                [_source(proof, result.known) for proof in criterion.proofs]
-                for criterion in fate.proposal.task.criteria
-            ]
-            for fate in fates
-            if fate.proposal.task
-        ],
+        sources=[_sources(task, result.known) for task in result.tasks],
     )
+
+
+def _sources(task: Task, survey: Survey) -> list[list[dict[str, str]]]:
+    """The places of the proofs of each criterion."""
+    sources = []
+    for criterion in task.criteria:
+        sources.append([_source(proof, survey) for proof in criterion.proofs])
+    return sources
 
 
 def styled_page(template: str, **values: Any) -> str:
     """A page about tasks. Its content security policy allows only its own style, by its hash."""
-    style = "".join(
-        (TEMPLATES / f"{name}.css").read_text(encoding="utf-8")
-        for name in ("judge_sheet", "review")
-    )
+    style = ""
+    for name in ("judge_sheet", "review"):
+        style += (TEMPLATES / f"{name}.css").read_text(encoding="utf-8")
     page = template_environment(html=True).get_template(template)
     return page.render(values, style=Markup(style), style_hash=csp_hash(f"\n{style}\n"))
 
@@ -56,9 +56,9 @@ def _flags(fate: Fate) -> Iterator[str]:
     """Remarks for the reviewer about an accepted task."""
     last = fate.tries[-1].tried
     if fate.outcome == "repaired":
-        reasons = dict.fromkeys(
-            problem.reason for attempt in fate.tries[:-1] for problem in attempt.problems
-        )
+        reasons: dict[str, None] = {}
+        for attempt in fate.tries[:-1]:
+            reasons |= dict.fromkeys(problem.reason for problem in attempt.problems)
         yield f"repaired: {', '.join(reasons)}"
     if last:
         yield f"one search finds {percent(last.search)}"
@@ -70,20 +70,17 @@ def _source(proof: Proof, survey: Survey) -> dict[str, str]:
     """The place of a proof, and the lines around it; the line number is only for human readers."""
     lines = survey.texts.get(proof.file, "").split("\n")
     start, end = _extent(proof, survey, len(lines))
-    hits = [
-        at
-        for at in range(start, end)
-        if flat(proof.quote) in flat(" ".join(lines[at : at + LONGEST]))
-    ]
+    hits = []
+    for number in range(start, end):
+        if flat(proof.quote) in flat(" ".join(lines[number : number + LONGEST])):
+            hits.append(number)
     first = hits[0] if hits else start
     while first + 1 in hits:  # the match may start before the quote: take its last start
         first += 1
     excerpt = lines[max(0, first - AROUND) : first + AROUND + 1]
     where = f"{proof.file}, {proof.within}" if proof.within else proof.file
-    return {
-        "place": f"{where}, line {first + 1}",
-        "text": "\n".join(line[:MAX_LINE] for line in excerpt),
-    }
+    text = "\n".join(line[:MAX_LINE] for line in excerpt)
+    return {"place": f"{where}, line {first + 1}", "text": text}
 
 
 def _extent(proof: Proof, survey: Survey, lines: int) -> tuple[int, int]:

@@ -84,17 +84,13 @@ def missing_of(count: int, earlier: Sequence[Task] = ()) -> dict[Category, int]:
 
 def last_numbers(name: str, earlier: Sequence[Task]) -> dict[Category, int]:
     """The highest number in the ids of earlier tasks of the set `name`, by category; 0 without one."""
-    return {
-        category: max(
-            (
-                int(match[1])
-                for task in earlier
-                if (match := re.fullmatch(rf"{name}-{short}-(\d+)", task.id))
-            ),
-            default=0,
-        )
-        for category, short in SHORT.items()
-    }
+    last = {}
+    for category, short in SHORT.items():
+        numbers = [0]
+        for task in earlier:
+            numbers += map(int, re.findall(rf"^{name}-{short}-(\d+)$", task.id))
+        last[category] = max(numbers)
+    return last
 
 
 def run_rounds(writer: Writer, examine: Examine, counts: Mapping[Category, int]) -> list[Fate]:

@@ -31,7 +31,7 @@ def sandbox_of(config: Config) -> SandboxSettings:
 
 def names_of(config: Config) -> frozenset[str]:
     """The servers and tools of the benchmark, which questions must not mention."""
-    conditions = config.conditions.values()
-    return frozenset(
-        name for condition in conditions for name in (*servers_of(condition), *condition.tools)
-    )
+    names = set[str]()
+    for condition in config.conditions.values():
+        names |= {*servers_of(condition), *condition.tools}
+    return frozenset(names)

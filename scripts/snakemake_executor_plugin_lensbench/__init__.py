@@ -78,8 +78,8 @@ class Executor(AbstractExecutor):
                         str(end.fileno()),
                     ]
                     self._forks = subprocess.Popen(
-                        [*forks, " " * 400], pass_fds=[end.fileno()]
-                    )  # room for `ps`
+                        [*forks, f"{'room for ps':400}"], pass_fds=[end.fileno()]
+                    )
             self._requests.sendall(
                 json.dumps([command, log, environment, os.getcwd()]).encode() + b"\n"
             )

@@ -118,8 +118,9 @@ def releases(packages: Collection[str], visible: Iterable[str]) -> Iterator[str]
 def _package_folders(top: str) -> tuple[str, ...]:
     from glob import escape, glob  # Path's fails where folders vanish
 
-    levels = range(2 if top in _LARGE else 4)  # pipx has its installations in /opt/pipx/venvs/X
-    ways = ["", *(f"{'*/' * level}lib*/" for level in levels)]
+    ways = ["", "lib*/", "*/lib*/"]
+    if top not in _LARGE:
+        ways += ["*/*/lib*/", "*/*/*/lib*/"]  # pipx has its installations in /opt/pipx/venvs/X
     found = []
     for way in ways:
         pattern = f"{escape(top)}/{way}python*/*-packages"

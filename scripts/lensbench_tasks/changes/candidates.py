@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from lensbench.agents.sandbox import Sandbox
 from lensbench.changes.environment import Environment, prepare_environment
@@ -34,7 +34,9 @@ def task_id(name: str) -> str:
     plain = plain_name(name) or "task"
     if len(plain) <= _LONGEST_ID:
         return plain
-    return f"{plain[: _LONGEST_ID - 9].rstrip('-')}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    start = plain[: _LONGEST_ID - 9].rstrip("-")
+    digits = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{start}-{digits}"
 
 
 class ChangeFate(NamedTuple):
@@ -49,14 +51,17 @@ class ChangeFate(NamedTuple):
     note: str = ""
     """A remark for the report."""
 
+    @classmethod
+    def refused(cls, name: str, what: str, reason: object) -> Self:
+        """The outcome of a change that has one reason against it; several lines become one."""
+        return cls(name, what, None, (str(reason).replace("\n", "; "),))
+
     @property
     def sentence(self) -> str:
         """The outcome as a sentence, with the findings."""
-        flaky = (
-            f"; flaky and omitted: {', '.join(self.proof.flaky)}"
-            if self.proof and self.proof.flaky
-            else ""
-        )
+        flaky = ""
+        if self.proof and self.proof.flaky:
+            flaky = f"; flaky and omitted: {', '.join(self.proof.flaky)}"
         if not self.task or not self.proof:
             return f"not proven: {'; '.join(self.reasons[:3])}{flaky}"
         counts = f"{len(self.proof.fail_to_pass)} failing and {len(self.proof.pass_to_pass)} passing tests"
@@ -66,11 +71,12 @@ class ChangeFate(NamedTuple):
     @property
     def _guarded(self) -> str:
         """How many failing tests fail by an assertion in a wrong copy, and the kinds of it."""
-        copies = self.proof.wrong_copies if self.proof else None
-        kinds = copies.kinds if copies else {}
+        if not self.proof or not self.proof.wrong_copies:
+            return "0 fail in a wrong copy"
+        kinds = self.proof.wrong_copies.kinds
         counts = Counter(kinds.values())
-        names = ", ".join(f"{kind} {counts[kind]}" for kind in counts)
-        return f"{len(kinds)} fail in a wrong copy" + (f" ({names})" if names else "")
+        names = ", ".join(f"{kind} {count}" for kind, count in counts.items())
+        return f"{len(kinds)} fail in a wrong copy ({names})"
 
 
 @dataclass(frozen=True)
@@ -132,16 +138,16 @@ class Prover:
         """The fate of a task from a task set."""
         what = task.prompt.splitlines()[0]
         if self.sandbox.lack:
-            return ChangeFate(task.id, what, None, (self.sandbox.lack,))
+            return ChangeFate.refused(task.id, what, self.sandbox.lack)
         if task.repository is None:
-            return ChangeFate(
-                task.id, what, None, ("it names no repository; write repository: in the task",)
-            )
+            why = "it names no repository; write repository: in the task"
+            return ChangeFate.refused(task.id, what, why)
         try:
             tree = prepare(task.repository, self.cache).tree.resolve()
-            return self.judged(task, what, tree, self.environment(task.environment, tree))
+            environment = self.environment(task.environment, tree)
+            return self.judged(task, what, tree, environment)
         except UserError as error:
-            return ChangeFate(task.id, what, None, (str(error).splitlines()[0],))
+            return ChangeFate.refused(task.id, what, str(error).splitlines()[0])
 
     def judged(
         self,
@@ -154,25 +160,18 @@ class Prover:
     ) -> ChangeFate:
         """The task with its proven tests, or why it is dropped; `runs` as in `prove`."""
         full = with_files(task, self.cache)
-        proof = prove(
-            full,
-            tree,
-            self.sandbox,
-            environment,
-            foreign=foreign,
-            runs=runs,
-        )
+        proof = prove(full, tree, self.sandbox, environment, foreign=foreign, runs=runs)
         if proof.reasons:
             return ChangeFate(task.id, what, None, proof.reasons, proof)
-        tests = task.tests.model_copy(
-            update={
-                "fail_to_pass": proof.fail_to_pass,
-                "pass_to_pass": proof.pass_to_pass,
-                "wrong_copies": proof.wrong_copies,
-            }
-        )
-        marks = {"told": is_told(full, tree), "small": is_small(_text(full.reference))}
-        task = task.model_copy(update={"tests": tests, **marks})
+        proven = {
+            "fail_to_pass": proof.fail_to_pass,
+            "pass_to_pass": proof.pass_to_pass,
+            "wrong_copies": proof.wrong_copies,
+        }
+        tests = task.tests.model_copy(update=proven)
+        told = is_told(full, tree)
+        small = is_small(_text(full.reference))
+        task = task.model_copy(update={"tests": tests, "told": told, "small": small})
         return ChangeFate(task.id, what, task, (), proof)
 
 
@@ -191,6 +190,6 @@ def is_told(task: ChangeTask, tree: Path) -> bool:
 
 def told_apart(before: TestRun, after: TestRun) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The tests that pass only after a change, and those that also pass before."""
-    return tuple(sorted(after.passing - before.passing)), tuple(
-        sorted(after.passing & before.passing)
-    )
+    new = sorted(after.passing - before.passing)
+    old = sorted(after.passing & before.passing)
+    return tuple(new), tuple(old)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -44,27 +45,26 @@ def tasks_from_history(name: str, origin: Pinned, bench: Prover) -> Iterator[Cha
         task_id = f"{name}-{commit.id[:8]}"
         what = commit.message.partition("\n")[0]
         if says_too_little(commit.message):
-            yield ChangeFate(
-                task_id, what, None, ("the commit's message does not describe the goal",)
-            )
+            why = "the commit's message does not describe the goal"
+            yield ChangeFate.refused(task_id, what, why)
             continue
         try:
             yield _fate(task_id, what, commit, before, history, bench)
         except (UserError, GitError, UnicodeDecodeError) as error:
-            yield ChangeFate(task_id, what, None, (str(error).replace("\n", "; "),))
+            yield ChangeFate.refused(task_id, what, error)
 
 
 def _moment(before: Git, history: Path, commit: str) -> Moment:
     """The commit's date, and the version of the last tag before it where the repository is on this machine."""
-    date = datetime.fromtimestamp(
-        int(git(history, "show", "--no-patch", "--format=%ct", commit)), UTC
-    )
-    try:
-        tag = git(Path(before.git), "describe", "--tags", "--abbrev=0", before.revision).decode()
-    except (GitError, OSError):
-        tag = ""
-    match = re.search(r"\d[\w.]*", tag)
-    return Moment(match[0] if match else "0", date)
+    seconds = git(history, "show", "--no-patch", "--format=%ct", commit)
+    date = datetime.fromtimestamp(int(seconds), UTC)
+    tag = b""
+    with suppress(GitError, OSError):
+        tag = git(Path(before.git), "describe", "--tags", "--abbrev=0", before.revision)
+    match = re.search(r"\d[\w.]*", tag.decode())
+    if match:
+        return Moment(match[0], date)
+    return Moment(date=date)
 
 
 def _fate(
@@ -90,9 +90,8 @@ def _fate(
         raise UserError("it changes no test file of Python, JavaScript, Go or Rust")
     commands, installation = bench.first_environment(suite.environments, tree)
     after = Git(git=before.git, revision=commit.id)
-    tests = bench.hidden_tests(
-        suite, programs, {path: FromSource(source=after) for path in commit.tests}
-    )
+    hidden = dict.fromkeys(commit.tests, FromSource(source=after))
+    tests = bench.hidden_tests(suite, programs, hidden)
     task = ChangeTask(
         id=task_id,
         kind="change",
@@ -109,28 +108,22 @@ def _fate(
         raise UserError(runs[1].problem)
     failing, passing = told_apart(*runs)
     if not failing:
+        why = "no test fails before the commit and passes after it"
         files = unloaded_files(runs[1].results, full_tests.files)
-        output = runs[1].output.partition("= FAILURES =")[0]
-        why = (
-            f"; {', '.join(sorted(files))}: does not load{last_error(output, ': ')}"
-            if files
-            else ""
-        )
-        return ChangeFate(
-            task_id, what, None, (f"no test fails before the commit and passes after it{why}",)
-        )
+        if files:
+            output = runs[1].output.partition("= FAILURES =")[0]
+            why += f"; {', '.join(sorted(files))}: does not load{last_error(output, ': ')}"
+        return ChangeFate.refused(task_id, what, why)
     final_tests = tests.model_copy(update={"fail_to_pass": failing, "pass_to_pass": passing})
     texts = [content for content in full_tests.files.values() if isinstance(content, str)]
-    diff = git(history, "diff", commit.parent, commit.id, "--", "*.md", "*.rst", "*.d.ts").decode(
-        errors="replace"
-    )
-    documents = "\n".join(
-        [line for line in added_lines(diff) if not given_away(line, reference)][:SHOWN_LINES]
-    )
+    documents = git(history, "diff", commit.parent, commit.id, "--", "*.md", "*.rst", "*.d.ts")
+    added = added_lines(documents.decode(errors="replace"))
+    harmless = [line for line in added if not given_away(line, reference)]
+    promise = "\n".join(harmless[:SHOWN_LINES])
     terms = needs(reference.decode(), texts, tree)
     message, _ = without_the_fix(commit.message, reference.decode(), terms.own_names)
-    if documents.strip():
-        message += f"\n\nIts documents will say:\n\n{documents}"
+    if promise.strip():
+        message += f"\n\nIts documents will say:\n\n{promise}"
     prompt = write_prompt(message, failing, terms)
     task = task.model_copy(update={"tests": final_tests, "prompt": prompt})
     return bench.judged(task, what, tree, installation, runs=runs)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from lensbench.changes.reports import TestResult
-from lensbench.changes.task import PYTEST, Binary, ChangeTask, FromSource
+from lensbench.changes.task import PYTEST, Binary, ChangeTask, Content, FromSource
 from lensbench.core.errors import UserError
 from lensbench.core.project_files import is_test_program
 from lensbench.core.tasks import Category, Npm, Pypi, Source
@@ -47,9 +46,10 @@ def read_releases(text: str) -> Releases:
         raise UserError(
             f"--releases {text}: write pypi:<name>@<earlier>..<later>, or npm:<name>@<earlier>..<later>"
         )
-    index, name, *versions = match.groups()
-    earlier, later = (_pinned(index, name, version) for version in versions)
-    return Releases(task_id(name), earlier, later, (versions[0], versions[1]))
+    index, name, before, after = match.groups()
+    earlier = _pinned(index, name, before)
+    later = _pinned(index, name, after)
+    return Releases(task_id(name), earlier, later, (before, after))
 
 
 def _pinned(index: str, name: str, version: str) -> Source:
@@ -64,12 +64,9 @@ def tasks_between(releases: Releases, bench: Prover) -> Iterator[ChangeFate]:
     later = prepare(releases.later, bench.cache).tree.resolve()
     suite = bench.suite(earlier)
     installation = bench.environment(suite.environments[0], earlier)
-    test_paths = [
-        piece.path
-        for piece in differences(earlier, later, lambda path: kind_of(path) is Kind.TEST)
-        if piece.lines
-    ]
-    files = {path: Binary.text_or_bytes((later / path).read_bytes()) for path in test_paths}
+    tests_of_later = differences(earlier, later, lambda path: kind_of(path) is Kind.TEST)
+    test_paths = [piece.path for piece in tests_of_later if piece.lines]
+    files = _contents(later, test_paths)
     whole: list[str] = []
     if suite.report == PYTEST:
         whole = sorted({path.partition("/")[0] for path in test_paths})
@@ -77,11 +74,10 @@ def tasks_between(releases: Releases, bench: Prover) -> Iterator[ChangeFate]:
     def run(
         tree: Path, programs: Sequence[str], only: Collection[str]
     ) -> Mapping[str, bool] | None:
-        selection = {
-            path: content
-            for path, content in files.items()
-            if path in programs or not is_test_program(path)
-        }
+        selection = dict(files)
+        for path in files:
+            if is_test_program(path) and path not in programs:
+                del selection[path]
         words = programs or whole
         if only and suite.report == PYTEST:
             words = sorted(only)
@@ -89,7 +85,7 @@ def tasks_between(releases: Releases, bench: Prover) -> Iterator[ChangeFate]:
         trial = bench.run(tree, b"", tests, installation)
         if trial.problem:
             return None
-        return {name: result is TestResult.PASSED for name, result in trial.results.items()}
+        return {name: name in trial.passing for name in trial.results}
 
     entries = _news(earlier, later)
     for number, change in enumerate(changes_between(earlier, later, run), 1):
@@ -99,14 +95,14 @@ def tasks_between(releases: Releases, bench: Prover) -> Iterator[ChangeFate]:
         what = f"{', '.join(paths)}: {lines} lines"
         if lines > MAX_LINES:
             problem = f"it changes {lines} lines, more than {MAX_LINES}"
-            yield ChangeFate(name, what, None, (problem,))
+            yield ChangeFate.refused(name, what, problem)
             continue
         text = patch(change.pieces, earlier)
         hidden_texts = [str(files[path]) for path in change.tests]
-        task = _task(
-            name, releases, change, suite, entries, needs(text, hidden_texts, earlier), text, bench
-        )
-        yield bench.judged(task.model_copy(update={"reference": text}), what, earlier, installation)
+        terms = needs(text, hidden_texts, earlier)
+        task = _task(name, releases, change, suite, entries, terms, text, bench)
+        task = task.model_copy(update={"reference": text})
+        yield bench.judged(task, what, earlier, installation)
 
 
 @dataclass(frozen=True)
@@ -121,15 +117,10 @@ class ChosenFix:
     """A regular expression for the pieces of the source that belong to it; "" takes all of these files."""
 
 
-def chosen_task(
-    fix: ChosenFix,
-    releases: Releases,
-    bench: Prover,
-) -> ChangeFate:
+def chosen_task(fix: ChosenFix, releases: Releases, bench: Prover) -> ChangeFate:
     """The task of a chosen fix, or the reasons against it. Raises UserError when a release cannot be fetched."""
-    earlier, later = (
-        prepare(source, bench.cache).tree.resolve() for source in (releases.earlier, releases.later)
-    )
+    earlier = prepare(releases.earlier, bench.cache).tree.resolve()
+    later = prepare(releases.later, bench.cache).tree.resolve()
     suite = bench.suite(earlier)
     environment = suite.environments[0]
     installation = bench.environment(environment, earlier)
@@ -139,43 +130,33 @@ def chosen_task(
             earlier, later, lambda path: _is_below(path, fix.paths) and kind_of(path) is kind
         )
 
-    pieces = [
-        piece for piece in chosen(Kind.SOURCE) if re.search(fix.words, piece_text(piece, earlier))
-    ]
-    named = {path for path in fix.paths if is_test_program(path) and (later / path).is_file()}
-    paths = sorted(named.union(piece.path for piece in chosen(Kind.TEST) if piece.lines))
-    programs = [path for path in paths if is_test_program(path)]
+    pieces = []
+    for piece in chosen(Kind.SOURCE):
+        if re.search(fix.words, piece_text(piece, earlier)):
+            pieces.append(piece)
+    tests_of_fix = {piece.path for piece in chosen(Kind.TEST) if piece.lines}
+    for path in filter(is_test_program, fix.paths):
+        if (later / path).is_file():
+            tests_of_fix.add(path)
+    paths = sorted(tests_of_fix)
+    programs = [*filter(is_test_program, paths)]
     sources = sorted({piece.path for piece in pieces})
     size = sum(piece.size for piece in pieces)
     what = f"{', '.join(sources)}: {size} lines"
     reference = patch(pieces, earlier)
-    tests = bench.hidden_tests(
-        suite,
-        programs,
-        {path: Binary.text_or_bytes((later / path).read_bytes()) for path in paths},
-    )
-    runs = bench.before_and_after(
-        earlier,
-        reference.encode(),
-        tests,
-        installation,
-    )
+    files = _contents(later, paths)
+    tests = bench.hidden_tests(suite, programs, files)
+    runs = bench.before_and_after(earlier, reference.encode(), tests, installation)
     failing, _ = told_apart(*runs)
     if not failing:
         why = next((run.problem for run in runs if run.problem), "no test fails without it")
-        return ChangeFate(
-            fix.id,
-            what,
-            None,
-            (why,),
-        )
-    tests = tests.model_copy(
-        update={
-            "files": {path: FromSource(source=releases.later) for path in paths},
-            "fail_to_pass": failing,
-            "pass_to_pass": "all",
-        }
-    )
+        return ChangeFate.refused(fix.id, what, why)
+    proven = {
+        "files": dict.fromkeys(paths, FromSource(source=releases.later)),
+        "fail_to_pass": failing,
+        "pass_to_pass": "all",
+    }
+    tests = tests.model_copy(update=proven)
     task = ChangeTask(
         id=fix.id,
         kind="change",
@@ -186,13 +167,15 @@ def chosen_task(
         environment=environment,
         reference=reference,
     )
-    return bench.judged(
-        task,
-        what,
-        earlier,
-        installation,
-        runs=runs,
-    )
+    return bench.judged(task, what, earlier, installation, runs=runs)
+
+
+def _contents(tree: Path, paths: Iterable[str]) -> dict[str, Content | FromSource]:
+    contents: dict[str, Content | FromSource] = {}
+    for path in paths:
+        data = (tree / path).read_bytes()
+        contents[path] = Binary.text_or_bytes(data)
+    return contents
 
 
 def _is_below(path: str, places: Collection[str]) -> bool:
@@ -209,15 +192,13 @@ def _task(
     reference: str,
     bench: Prover,
 ) -> ChangeTask:
-    programs = [path for path in change.tests if is_test_program(path)]
-    tests = bench.hidden_tests(
-        suite, programs, {path: FromSource(source=releases.later) for path in change.tests}
-    )
+    programs = [*filter(is_test_program, change.tests)]
+    files = dict.fromkeys(change.tests, FromSource(source=releases.later))
+    tests = bench.hidden_tests(suite, programs, files)
     tests = tests.model_copy(update={"fail_to_pass": change.fail_to_pass, "pass_to_pass": "all"})
-    words = [
-        *change.fail_to_pass,
-        *(line.decode(errors="replace") for piece in change.pieces for line in piece.lines),
-    ]
+    words = [*change.fail_to_pass]
+    for piece in change.pieces:
+        words += [line.decode(errors="replace") for line in piece.lines]
     entry = entry_of(entries, words)
     entry, _ = without_the_fix(without_chaff(entry), reference, terms.own_names)
     return ChangeTask(
@@ -239,9 +220,11 @@ def _news(earlier: Path, later: Path) -> list[str]:
         is_log = re.match(r"(?i)(changelog|changes|history|news)\b", log.name)
         if not is_log or not log.is_file() or not former.is_file():
             continue
-        old = set(former.read_text(errors="replace", encoding="utf-8").splitlines())
+        former_text = former.read_text(errors="replace", encoding="utf-8")
+        old = set(former_text.splitlines())
         new = log.read_text(errors="replace", encoding="utf-8").splitlines()
-        added = "\n".join(line for line in new if line not in old)
+        fresh = [line for line in new if line not in old]
+        added = "\n".join(fresh)
         for entry in re.split(r"(?m)^\s*[-*+]\s+|\n\s*\n", added):
             words = entry.split()
             if len(words) > 3:

@@ -58,14 +58,17 @@ def commits(repository: Path, revision: str) -> Iterator[Commit]:
     for record in log.decode(errors="replace").split(_RECORD)[1:]:
         commit, parents, message, listing = record.split(_FIELD, 3)
         words = [word for word in listing.strip("\n\0").split("\0") if word.strip()]
-        changes = list(zip((word.strip() for word in words[::2]), words[1::2], strict=False))
-        sources = tuple(path for _, path in changes if kind_of(path) is Kind.SOURCE)
-        tests = tuple(
-            path for status, path in changes if kind_of(path) is Kind.TEST and status != "D"
-        )
+        sources = []
+        tests = []
+        for status, path in zip(words[::2], words[1::2], strict=False):
+            kind = kind_of(path)
+            if kind is Kind.SOURCE:
+                sources.append(path)
+            elif kind is Kind.TEST and status.strip() != "D":
+                tests.append(path)
         if parents and sources and tests:
             text = without_chaff(clean_message(message))
-            yield Commit(commit, parents.split()[0], text, sources, tests)
+            yield Commit(commit, parents.split()[0], text, tuple(sources), tuple(tests))
 
 
 def clean_message(message: str) -> str:
@@ -73,15 +76,14 @@ def clean_message(message: str) -> str:
     paragraphs = [paragraph.strip() for paragraph in re.split(r"\n\s*\n", message.strip())]
     if paragraphs and _MERGE.match(paragraphs[0]):
         del paragraphs[0]
-    lines = [
-        line
-        for line in "\n\n".join(paragraphs).splitlines()
-        if not _TRAILER.match(line.strip(" -*"))
-    ]
-    title = lines[0].strip() if lines else ""
-    prose = [
-        line
-        for line in lines
-        if not (item := _ITEM.match(line)) or not (_CHORE.match(item[1]) or item[1] in title)
-    ]
+    prose: list[str] = []
+    title = ""
+    for line in "\n\n".join(paragraphs).splitlines():
+        if _TRAILER.match(line.strip(" -*")):
+            continue
+        title = title or line.strip()
+        item = _ITEM.match(line)
+        is_chore = item and (_CHORE.match(item[1]) or item[1] in title)
+        if not is_chore:
+            prose.append(line)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(prose)).strip()

@@ -22,7 +22,8 @@ def tree_files(tree: Path) -> Iterator[str]:
     for folder, folders, names in walk(str(tree)):
         if folder == str(tree) and ".git" in folders:
             folders.remove(".git")
-        yield from (os.path.relpath(os.path.join(folder, name), tree) for name in names)
+        for name in names:
+            yield os.path.relpath(os.path.join(folder, name), tree)
 
 
 def changed_files(reference: str) -> list[str]:
@@ -44,10 +45,14 @@ def nearest_tests(
         if path in hidden or not is_test_program(path):
             continue
         text = (tree / path).read_text(encoding="utf-8", errors="replace")
-        scores[path] = sum(_nearness(PurePosixPath(path), text, file) for file in changed)
+        test = PurePosixPath(path)
+        scores[path] = sum(_nearness(test, text, file) for file in changed)
     near = [path for path in scores if scores[path]]
     near.sort(key=lambda path: (-scores[path], path))
-    own = sorted(path for path in hidden if (tree / path).is_file() and is_test_program(path))
+    own = []
+    for path in sorted(hidden):
+        if (tree / path).is_file() and is_test_program(path):
+            own.append(path)
     return (*own, *near[: max(0, count - len(own))])
 
 
@@ -59,7 +64,9 @@ def _nearness(
     """3 for the names of the changed file and one of its folders in the path of the test, 2 for its import, 1 for a
     place beside it."""
     parts = [part for part in changed.with_suffix("").parts if part not in _ROOTS]
-    *folders, stem = parts if parts[-1] != "__init__" else parts[:-1]
+    if parts[-1] == "__init__":
+        parts.pop()
+    *folders, stem = parts
     module = ".".join([*folders, stem])
     words = set(_WORD.findall(str(test)))
     inner = set(folders[1:])

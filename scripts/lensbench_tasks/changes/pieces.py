@@ -38,7 +38,8 @@ class EditPiece(NamedTuple):
 
 def piece_text(piece: EditPiece, before: Path) -> str:
     """The changed lines of a piece, old and new."""
-    old = (_read(before, piece.path) or b"").splitlines(keepends=True)[piece.start : piece.stop]
+    content = _read(before, piece.path) or b""
+    old = content.splitlines(keepends=True)[piece.start : piece.stop]
     return b"".join((*old, *piece.lines)).decode(errors="replace")
 
 

@@ -94,14 +94,12 @@ def write_changes(arguments: argparse.Namespace, config: Config, progress: Progr
             )
         write_atomic(report, render_report(f"# Change tasks: {name}", fates))
     if not proven:
-        counts = Counter(fate.reasons[0] for fate in fates).most_common(
-            3
-        )  # a problem of the project is said once
-        reasons = (
-            "; ".join(f"{count} x {reason}" for reason, count in counts)
-            or "none is in a known language"
-        )
-        raise UserError(f"none of the {len(fates)} tried changes gave a proven task: {reasons}")
+        counts = Counter(fate.reasons[0] for fate in fates)
+        reasons = []
+        for reason, count in counts.most_common(3):  # a problem of the project is said once
+            reasons.append(f"{count} x {reason}")
+        why = "; ".join(reasons) or "none is in a known language"
+        raise UserError(f"none of the {len(fates)} tried changes gave a proven task: {why}")
     read_scenarios([str(arguments.output)])
     print(f"{arguments.output}: {proven} of {arguments.count} tasks; see {report} for the others")
 

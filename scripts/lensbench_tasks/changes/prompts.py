@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -56,39 +57,44 @@ class HiddenNeeds(NamedTuple):
 
 
 def added_lines(patch: str) -> list[str]:
-    return [line[1:] for line in patch.split("\n") if line.startswith("+") and line[:3] != "+++"]
+    return re.findall(r"(?m)^\+(?!\+\+)(.*)$", patch)
 
 
 def needs(reference: str, tests: Sequence[str], tree: Path) -> HiddenNeeds:
     """What the reference adds, the tests use and `tree` lacks; texts that must be a part of another even where it has
     them."""
-    corpus = git(tree, "grep", "-hIF", "-e", "", "--", ".").decode(errors="replace")
+    everything = git(tree, "grep", "-hIF", "-e", "", "--", ".")
+    corpus = everything.decode(errors="replace")
     additions = "\n".join(added_lines(reference))
-    names = _names(additions) & {name for text in tests for name in _names(text)} - set(
-        _IDENTIFIER.findall(corpus)
-    )
-    quotes = {quote for text in tests for _, quote in _TEXT.findall(text) if quote in additions}
-    unknown = {quote for quote in quotes if quote not in corpus.replace(" ", "")}
-    parts = {one or other for text in tests for _, one, _, other in _ASSERTED.findall(text)}
-    messages = "\n".join(
-        message for _, message in re.findall(r"""(["'])((?:(?!\1)[^\n])+)\1""", additions)
-    )
-    texts = sorted(unknown | {part for part in parts if part in messages})
-    return HiddenNeeds(
-        tuple(_described(name, additions, "\n".join(tests)) for name in sorted(names)), tuple(texts)
-    )
+    compact = corpus.replace(" ", "")
+    quoted = [message for _, message in re.findall(r"""(["'])((?:(?!\1)[^\n])+)\1""", additions)]
+    messages = "\n".join(quoted)
+    used = set[str]()
+    texts = set[str]()
+    for text in tests:
+        used |= _names(text)
+        for _, quote in _TEXT.findall(text):
+            if quote in additions and quote not in compact:
+                texts.add(quote)
+        for _, sought, _, wanted in _ASSERTED.findall(text):
+            if (sought or wanted) in messages:
+                texts.add(sought or wanted)
+    known = _IDENTIFIER.findall(corpus)
+    names = sorted((_names(additions) & used).difference(known))
+    described = (_described(name, additions, "\n".join(tests)) for name in names)
+    return HiddenNeeds(tuple(described), tuple(sorted(texts)))
 
 
 def _described(name: str, additions: str, tests: str) -> str:
     """The name with its parameters or structure, and the module it is imported from."""
+    form = _parameters(name, additions)
     match = re.search(_STRUCTURE.format(re.escape(name)), tests)
-    modules = (
-        one or other
-        for one, names, others, other in _IMPORT.findall(tests)
-        if name in _names(names or others)
-    )
-    module = next((f" from {module}" for module in modules), "")
-    return f"{name}{_parameters(name, additions) or (f'={match[1]}' if match else '')}{module}"
+    if match and not form:
+        form = f"={match[1]}"
+    for python, of_python, of_javascript, javascript in _IMPORT.findall(tests):
+        if name in _names(of_python or of_javascript):
+            return f"{name}{form} from {python or javascript}"
+    return f"{name}{form}"
 
 
 def _names(text: str) -> set[str]:
@@ -98,7 +104,9 @@ def _names(text: str) -> set[str]:
 
 def _parameters(name: str, additions: str) -> str:
     """A function's parameters and defaults, in parentheses; "" for anything else."""
-    if not (match := re.search(_SIGNATURE.format(re.escape(name)), additions)):
+    signature = _SIGNATURE.format(re.escape(name))
+    match = re.search(signature, additions)
+    if not match:
         return ""
     inside = match[1].replace("=>", "\0")
     for _ in range(5):  # types and defaults, from the inside out
@@ -106,38 +114,32 @@ def _parameters(name: str, additions: str) -> str:
     given = re.findall(
         r"(?:^|,)\s*([*.]*[\w$]+|\*(?=,))[^,=]*(=?)\s*([\w.'\"…-]*(?=\s*(?:,|$)))?", inside
     )
-    return (
-        "("
-        + ", ".join(f"{name}{sign}{sign and (default or '...')}" for name, sign, default in given)
-        + ")"
-    )
+    parameters = []
+    for parameter, sign, default in given:
+        if sign:
+            parameter += f"={default or '...'}"
+        parameters.append(parameter)
+    return f"({', '.join(parameters)})"
 
 
 def write_prompt(message: str, failing: Sequence[str], terms: HiddenNeeds) -> str:
     """The prompt: the author's message without issue numbers, the names of the failing tests, and what these need."""
-    tests = [f"- {test}" for test in failing[:SHOWN_TESTS]]
-    more = [f"- and {len(failing) - SHOWN_TESTS} more"] if len(failing) > SHOWN_TESTS else []
-    request = "\n".join(_REFERENCE.sub("", line).rstrip() for line in message.splitlines()).strip()
-    return "\n".join(
-        [
-            request,
-            "",
-            "Change the source so that this holds. Tests that you cannot see decide, among them these, which fail now:",
-            "",
-            *tests,
-            *more,
-            *(
-                ["", f"The tests use names that are new: {', '.join(terms.names)}."]
-                if terms.names
-                else []
-            ),
-            *(
-                ["", "They compare with these texts:", "", *(f"- `{text}`" for text in terms.texts)]
-                if terms.texts
-                else []
-            ),
-        ]
-    )
+    request = [_REFERENCE.sub("", line).rstrip() for line in message.splitlines()]
+    lines = [
+        "\n".join(request).strip(),
+        "",
+        "Change the source so that this holds. Tests that you cannot see decide, among them these, which fail now:",
+        "",
+    ]
+    lines += [f"- {test}" for test in failing[:SHOWN_TESTS]]
+    if len(failing) > SHOWN_TESTS:
+        lines.append(f"- and {len(failing) - SHOWN_TESTS} more")
+    if terms.names:
+        lines += ["", f"The tests use names that are new: {', '.join(terms.names)}."]
+    if terms.texts:
+        lines += ["", "They compare with these texts:", ""]
+        lines += [f"- `{text}`" for text in terms.texts]
+    return "\n".join(lines)
 
 
 def says_too_little(message: str) -> bool:
@@ -152,18 +154,16 @@ def category_of(text: str) -> Category:
 def entry_of(entries: Sequence[str], words: Iterable[str]) -> str:
     """The change log entry that shares most names (rare ones count more) with the `words` of the change and its tests;
     else a sentence that points to the tests."""
-    names = {
-        part.lower()
-        for word in words
-        for name in _NAME.findall(word)
-        for part in (name, *name.split("_"))
-    }
-    overlaps = [{name.lower() for name in _NAME.findall(entry)} & names for entry in entries]
-    scores = [
-        sum(1 / sum(name in other for other in overlaps) for name in overlap)
-        for overlap in overlaps
-    ]
-    best = max(range(len(entries)), key=lambda number: scores[number], default=None)
-    if best is None or scores[best] < 1:
-        return "Something that this project should do, it does not do yet, or does wrongly: see what fails."
-    return entries[best]
+    names = set[str]()
+    for name in _NAME.findall(" ".join(words)):
+        names |= {name.lower(), *name.lower().split("_")}
+    overlaps = [names.intersection(_NAME.findall(entry.lower())) for entry in entries]
+    frequency = Counter(name for overlap in overlaps for name in overlap)
+    chosen = "Something that this project should do, it does not do yet, or does wrongly: see what fails."
+    best = 0.0
+    for entry, overlap in zip(entries, overlaps, strict=True):
+        score = sum(1 / frequency[name] for name in overlap)
+        if score >= 1 and score > best:
+            chosen = entry
+            best = score
+    return chosen

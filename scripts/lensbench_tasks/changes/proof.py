@@ -12,7 +12,7 @@ from lensbench.agents.sandbox import Sandbox
 from lensbench.changes.calibration import calibrated
 from lensbench.changes.environment import NO_ENVIRONMENT, Environment
 from lensbench.changes.execute import TestRun, Trouble, run_tests
-from lensbench.changes.reports import TestResult, unloaded_files
+from lensbench.changes.reports import unloaded_files
 from lensbench.changes.task import PYTEST, ChangeTask, Tests, WrongCopies, content_bytes
 from lensbench.core.project_files import is_test_program
 from lensbench.repositories.sources.git_program import GitError, git
@@ -65,23 +65,29 @@ def prove(
     reference = content_bytes(task.reference)
     if not reference.strip():
         return ChangeProof(task.id, (*reasons, "it has no reference patch"))
-    before = _rounds(tree, b"", task.tests, sandbox, environment, rounds, runs[:1])
+    first = runs[:1]
+    before = _rounds(tree, b"", task.tests, sandbox, environment, rounds, first)
     after = []
     if not _trouble(before, is_changed=False):
-        after = _rounds(tree, reference, task.tests, sandbox, environment, rounds, runs[1:])
-    for name, made in (("without a change", before), ("with the reference", after)):
-        if trouble := _trouble(made, is_changed=made is after):
-            reasons.append(f"{name}: {trouble}")
-    if not after or _trouble(after):
+        first = runs[1:]
+        after = _rounds(tree, reference, task.tests, sandbox, environment, rounds, first)
+    trouble = _trouble(before, is_changed=False)
+    if trouble:
+        reasons.append(f"without a change: {trouble}")
+    trouble = _trouble(after)
+    if trouble:
+        reasons.append(f"with the reference: {trouble}")
+    if not after or trouble:
         return ChangeProof(task.id, tuple(reasons))
-    paths = sorted(unloaded_files(after[0].results, task.tests.files))
-    reasons += [f"the hidden file {path} does not load with the reference" for path in paths]
-    own, breaks = (
-        _suite(task.tests, tree, reference, sandbox, environment) if not foreign else (0, [])
-    )
-    reasons += [
-        f"the reference breaks {name}" for name in sorted({*breaks, *_broken(before, after)})
-    ]
+    for path in sorted(unloaded_files(after[0].results, task.tests.files)):
+        reasons.append(f"the hidden file {path} does not load with the reference")
+    own = 0
+    broken = _broken(before, after)
+    if not foreign:
+        own, breaks = _suite(task.tests, tree, reference, sandbox, environment)
+        broken |= breaks
+    for name in sorted(broken):
+        reasons.append(f"the reference breaks {name}")
     proof = replace(_compare(task, reasons, before, after), own=own)
     if proof.reasons:
         return proof
@@ -92,17 +98,13 @@ def prove(
 
 def _suite(
     tests: Tests, tree: Path, reference: bytes, sandbox: Sandbox, environment: Environment
-) -> tuple[int, Sequence[str]]:
+) -> tuple[int, set[str]]:
     """How many tests of the project's own suite pass, and those that the reference breaks, in two rounds if any does;
-    (0, []) when there is no other test, or the suite cannot be run."""
+    zero and none when there is no other test, or the suite cannot be run."""
+    timeout_s = _SUITE_TIME * tests.timeout_s
     for words in _commands(tests, tree, reference):
-        suite = tests.model_copy(
-            update={
-                "command": words,
-                "timeout_s": _SUITE_TIME * tests.timeout_s,
-                "wrong_copies": None,
-            }
-        )
+        whole = {"command": words, "timeout_s": timeout_s, "wrong_copies": None}
+        suite = tests.model_copy(update=whole)
         before = _rounds(tree, b"", suite, sandbox, environment, 1)
         if not _trouble(before):
             after = _rounds(tree, reference, suite, sandbox, environment, 1)
@@ -110,54 +112,60 @@ def _suite(
                 before = _rounds(tree, b"", suite, sandbox, environment, 2, before)
                 after = _rounds(tree, reference, suite, sandbox, environment, 2, after)
             return len(before[0].passing), _broken(before, after)
-    return 0, []
+    return 0, set()
 
 
 def _commands(tests: Tests, tree: Path, reference: bytes) -> Iterator[tuple[str, ...]]:
     """What runs the suite: the command without hidden files; with pytest in all places with tests, else in theirs.
     In a large repository: the nearest tests, else those of them beside the hidden ones."""
-    hidden = {word for path in tests.files for word in (path, django_label(path))}
+    hidden = {*tests.files, *map(django_label, tests.files)}
     words = tuple(word for word in tests.command if word.partition("::")[0] not in hidden)
-    is_django = DJANGO in words
-    if sum(1 for _ in tree_files(tree)) >= LARGE:
-        if tests.report == PYTEST or is_django:
-            near = nearest_tests(
-                tree,
-                reference.decode(errors="replace"),
-                tests.files,
-                _NEAREST,
-            )
-            folders = {path.rpartition("/")[0] for path in tests.files}
-            own = tuple(path for path in near if path.rpartition("/")[0] in folders)
-            for paths in dict.fromkeys((near, own)):
-                yield (*words, *(django_label(path) if is_django else path for path in paths))
+    files = [*tree_files(tree)]
+    if len(files) < LARGE:
+        yield from _commands_by_folder(tests, words, tree, files)
         return
+    is_django = DJANGO in words
+    if tests.report == PYTEST or is_django:
+        near = nearest_tests(tree, reference.decode(errors="replace"), tests.files, _NEAREST)
+        folders = {path.rpartition("/")[0] for path in tests.files}
+        own = tuple(path for path in near if path.rpartition("/")[0] in folders)
+        for paths in dict.fromkeys((near, own)):
+            if is_django:
+                yield (*words, *map(django_label, paths))
+            else:
+                yield (*words, *paths)
+
+
+def _commands_by_folder(
+    tests: Tests, words: Sequence[str], tree: Path, files: Sequence[str]
+) -> Iterator[tuple[str, ...]]:
     tops = set[str]()
     every = set[str]()
     if tests.report == PYTEST:
         tops = {path.partition("/")[0] for path in tests.files}
-        every = tops | {
-            file.relative_to(tree).parts[0]
-            for file in tree.rglob("*.py")
-            if is_test_program(file.name)
-        }
-    named = {
-        top for word in words if (top := word.partition("/")[0]) in tops or (tree / word).exists()
-    }
+        every = set(tops)
+        for path in filter(is_test_program, files):
+            if path.endswith(".py"):
+                every.add(path.partition("/")[0])
+    named = set[str]()
+    for word in words:
+        top = word.partition("/")[0]
+        if top in tops or (tree / word).exists():
+            named.add(top)
     if len(words) < len(tests.command) or (named and every - named):
-        yield from (
-            (*words, *sorted(places - named)) for places in (every, *[tops] * (every != tops))
-        )
+        yield (*words, *sorted(every - named))
+        if every != tops:
+            yield (*words, *sorted(tops - named))
 
 
-def _broken(before: Sequence[TestRun], after: Sequence[TestRun]) -> list[str]:
+def _broken(before: Sequence[TestRun], after: Sequence[TestRun]) -> set[str]:
     """The tests that pass in each run of `before` and in none of `after`."""
-    return [
-        name
-        for name in before[0].results
-        if all(_passed(run, name) for run in before)
-        and not any(_passed(run, name) for run in after)
-    ]
+    broken = set(before[0].results)
+    for run in before:
+        broken &= run.passing
+    for run in after:
+        broken -= run.passing
+    return broken
 
 
 def _rounds(
@@ -171,7 +179,7 @@ def _rounds(
 ) -> list[TestRun]:
     """The `first` runs, and more until there are `rounds` or one cannot be used; the first has the wrong copies."""
     runs = [*first]
-    while len(runs) < rounds and not any(run.unstarted or run.problem for run in runs):
+    while len(runs) < rounds and not _trouble(runs):
         runs.append(run_tests(tree, patch, tests, sandbox, environment))
         tests = tests.model_copy(update={"wrong_copies": None})
     return runs
@@ -179,69 +187,65 @@ def _rounds(
 
 def _trouble(runs: Sequence[TestRun], is_changed: bool = True) -> str:
     """Why a run gave no results. Without a change, the tests may not compile."""
-    bad_runs = (
-        run
-        for run in runs
-        if is_changed or run.trouble is not Trouble.NO_REPORT or not run.exit_code
-    )
-    return next(
-        (run.unstarted or run.problem for run in bad_runs if run.unstarted or run.problem), ""
-    )
+    for run in runs:
+        problem = run.unstarted or run.problem
+        is_compiler_error = run.trouble is Trouble.NO_REPORT and run.exit_code
+        if problem and (is_changed or not is_compiler_error):
+            return problem
+    return ""
 
 
 def _compare(
     task: ChangeTask, reasons: list[str], before: Sequence[TestRun], after: Sequence[TestRun]
 ) -> ChangeProof:
-    names = {name for run in (*before, *after) for name in run.results}
-    flaky = {
-        name
-        for name in names
-        for runs in (before, after)
-        if len({_passed(run, name) for run in runs}) > 1
-    }
+    flaky = _flaky(before) | _flaky(after)
     goals = [name for name in task.tests.fail_to_pass if name not in flaky]
-    fixes = [name for name in goals if not _passed(before[0], name) and _passed(after[0], name)]
-    always = [
-        name
-        for name in sorted(names - flaky)
-        if _passed(before[0], name) and _passed(after[0], name)
-    ]
-    rest = task.tests.pass_to_pass
-    passes = (
-        [name for name in always if name not in goals]
-        if rest == "all"
-        else [n for n in rest if n in set(always)]
-    )
-    reasons += [f"{name} passes without a change" for name in goals if _passed(before[0], name)]
-    reasons += [
-        f"{name} does not pass with the reference" for name in goals if not _passed(after[0], name)
-    ]
-    if rest != "all":
-        failures = [name for name in rest if name not in set(always) | flaky]
-        reasons += [f"{name} is to pass in both cases, and does not" for name in failures]
+    fixes = []
+    for name in goals:
+        if name in before[0].passing:
+            reasons.append(f"{name} passes without a change")
+        elif name in after[0].passing:
+            fixes.append(name)
+        if name not in after[0].passing:
+            reasons.append(f"{name} does not pass with the reference")
+    always = before[0].passing & after[0].passing - flaky
+    wanted = task.tests.pass_to_pass
+    if wanted == "all":
+        passes = sorted(always.difference(goals))
+        excluded = flaky
+    else:
+        passes = [name for name in wanted if name in always]
+        excluded = flaky.intersection((*task.tests.fail_to_pass, *wanted))
+        for name in wanted:
+            if name not in always | flaky:
+                reasons.append(f"{name} is to pass in both cases, and does not")
     if not goals:
         reasons.append("all tests that are to fail first are flaky")
-    seconds = round(sum(run.duration_s for run in after) / len(after), 3)
-    memory_mb = max(run.memory_mb for run in after)
-    flakes = flaky & {*task.tests.fail_to_pass, *(rest if rest != "all" else flaky)}
     return ChangeProof(
         task.id,
         tuple(reasons),
-        tuple(sorted(flakes)),
+        tuple(sorted(excluded)),
         tuple(fixes),
         tuple(passes),
-        seconds,
-        memory_mb,
+        round(sum(run.duration_s for run in after) / len(after), 3),
+        max(run.memory_mb for run in after),
     )
 
 
-def _passed(run: TestRun, name: str) -> bool:
-    return run.results.get(name) is TestResult.PASSED
+def _flaky(runs: Sequence[TestRun]) -> set[str]:
+    """The tests that pass in some of the runs only."""
+    some = set[str]()
+    every = set(runs[0].passing)
+    for run in runs:
+        some |= run.passing
+        every &= run.passing
+    return some - every
 
 
 def _leaks(task: ChangeTask, tree: Path, foreign: bool) -> Iterator[str]:
     """The parts of the hidden tests or of the reference that an agent could read."""
-    if not foreign and (line := given_away(task.prompt, content_bytes(task.reference))):
+    line = given_away(task.prompt, content_bytes(task.reference))
+    if line and not foreign:
         yield f"the prompt contains a line of the reference: {line!r}"
     for path, content in task.tests.files.items():
         if place := _seen(tree, path, content_bytes(content)):
@@ -250,16 +254,12 @@ def _leaks(task: ChangeTask, tree: Path, foreign: bool) -> Iterator[str]:
 
 def given_away(prompt: str, reference: bytes) -> str:
     """A line of the reference that is in the prompt, too long to be there by chance; "" when there is none."""
-    new_lines = map(flat, added_lines(reference.decode(errors="replace")))
     text = flat(prompt)
-    return next(
-        (
-            line
-            for line in new_lines
-            if len(line) >= _LONG_LINE and re.search(r"\w", line) and line in text
-        ),
-        "",
-    )
+    patch = reference.decode(errors="replace")
+    for line in map(flat, added_lines(patch)):
+        if len(line) >= _LONG_LINE and re.search(r"\w", line) and line in text:
+            return line
+    return ""
 
 
 def flat(text: str) -> str:
@@ -269,24 +269,36 @@ def flat(text: str) -> str:
 
 def _seen(tree: Path, path: str, data: bytes) -> str:
     """Where the history has most of the lines of a hidden file that are new to the pinned version; "" when nowhere."""
-    new = set(map(bytes.strip, data.splitlines()))
+    new = _lines(data)
     try:
-        for name in git(tree, "ls-files", "-z", f"*{Path(path).suffix}").decode().split("\0"):
-            if (tree / name).is_file() and not (tree / name).is_symlink():
-                new.difference_update(map(bytes.strip, (tree / name).read_bytes().splitlines()))
-        blob = git(tree, "hash-object", "--stdin", "--no-filters", stdin=data).decode().strip()
-        objects = git(tree, "rev-list", "--objects", "--all").decode(errors="replace").split("\n")
-        versions = {
-            line.split(" ")[0]
-            for line in objects
-            if line.startswith(blob) or line.endswith(Path(path).name)
-        }
+        names = git(tree, "ls-files", "-z", f"*{Path(path).suffix}")
+        for name in names.decode().split("\0"):
+            file = tree / name
+            if file.is_file() and not file.is_symlink():
+                new -= _lines(file.read_bytes())
         long_lines = {line for line in new if len(line) >= _LONG_LINE}
-        for version in sorted(versions):
+        for version in _versions(tree, path, data):
             if git(tree, "cat-file", "-t", version).strip() == b"blob":
-                lines = set(map(bytes.strip, git(tree, "cat-file", "blob", version).splitlines()))
+                lines = _lines(git(tree, "cat-file", "blob", version))
                 if len(lines & long_lines) > _SEEN_SHARE * len(long_lines):
                     return f"object {version[:12]} of the history has most of its new lines"
     except GitError:
         return ""
     return ""
+
+
+def _lines(data: bytes) -> set[bytes]:
+    return set(map(bytes.strip, data.splitlines()))
+
+
+def _versions(tree: Path, path: str, data: bytes) -> list[str]:
+    """The objects of the history with a hidden file's content, or its name."""
+    blob = git(tree, "hash-object", "--stdin", "--no-filters", stdin=data)
+    objects = git(tree, "rev-list", "--objects", "--all")
+    start = blob.decode().strip()
+    end = Path(path).name
+    versions = set()
+    for line in objects.decode(errors="replace").split("\n"):
+        if line.startswith(start) or line.endswith(end):
+            versions.add(line.split(" ")[0])
+    return sorted(versions)

@@ -45,9 +45,15 @@ def separate(
     changes: list[Separate] = []
     for test, pieces in sorted(needs.items()):
         if pieces:
-            changes = joined(changes, Separate(frozenset(pieces), frozenset({test})))
-    alone = [Separate(change.pieces, change.tests & passing(change.pieces)) for change in changes]
-    return [_completed(change, everything, passing, intact) for change in alone if change.tests]
+            alone = Separate(frozenset(pieces), frozenset({test}))
+            changes = joined(changes, alone)
+    found = []
+    for change in changes:
+        tests = change.tests & passing(change.pieces)
+        if tests:
+            fewer = Separate(change.pieces, tests)
+            found.append(_completed(fewer, everything, passing, intact))
+    return found
 
 
 def _completed(

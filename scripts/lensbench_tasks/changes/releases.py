@@ -53,7 +53,7 @@ def changes_between(earlier: Path, later: Path, run: Run) -> list[ReleaseChange]
         with tempfile.TemporaryDirectory(prefix="lb-") as folder:
             tree = Path(folder, "tree")
             copy_tree(str(earlier), str(tree))
-            apply((pieces[number] for number in selection), tree)
+            apply(map(pieces.__getitem__, selection), tree)
             apply(tests, tree)
             results = run(tree, files, only)
         if results is None:
@@ -70,7 +70,9 @@ def changes_between(earlier: Path, later: Path, run: Run) -> list[ReleaseChange]
     if not asking:
         return []
     failing = frozenset[str]().union(*asking.values())
-    baseline = (passing([], ()) or frozenset()) & (passing([], everything) or frozenset())
+    passing_before = passing([], ()) or frozenset()
+    passing_after = passing([], everything) or frozenset()
+    baseline = passing_before & passing_after
     apart = separate(
         len(pieces),
         failing,
@@ -78,18 +80,22 @@ def changes_between(earlier: Path, later: Path, run: Run) -> list[ReleaseChange]
         lambda selection: baseline <= (passing([], selection) or frozenset()),
     )
     names = own_names(pieces, earlier)
-    rest = frozenset(everything).difference(*(change.pieces for change in apart))
+    unneeded = set(everything)
+    for change in apart:
+        unneeded -= change.pieces
     helpers = [path for path in paths if path not in programs]
     changes = []
     for change in apart:
-        own = frozenset[bytes]().union(*(names[number] for number in change.pieces))
-        selection = change.pieces | {number for number in rest if names[number] & own}
+        own = set[bytes]()
+        for number in change.pieces:
+            own |= names[number]
+        selection = set(change.pieces)
+        for number in unneeded:
+            if names[number] & own:
+                selection.add(number)
         files = [file for file in asking if asking[file] & change.tests]
-        changes.append(
-            ReleaseChange(
-                pieces=tuple(pieces[number] for number in sorted(selection)),
-                tests=(*files, *helpers),
-                fail_to_pass=tuple(sorted(change.tests)),
-            )
-        )
+        edits = tuple(pieces[number] for number in sorted(selection))
+        tests_of_change = (*files, *helpers)
+        failing_tests = tuple(sorted(change.tests))
+        changes.append(ReleaseChange(edits, tests_of_change, failing_tests))
     return sorted(changes, key=lambda change: -len(change.fail_to_pass))

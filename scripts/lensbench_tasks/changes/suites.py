@@ -51,11 +51,13 @@ _NODE_TEST = re.compile(r"\bnode((?: -[\w-]+(?:=\S+)?){0,20}?) --test\b")
 def _globs(rest: str) -> tuple[str, ...]:
     """The files after `--test` in a script, up to its next command; Node's defaults when there are none."""
     words = re.split(r"&&|\|\||[;|&]", rest)[0].split()
-    names = [word.strip("'\"") for word in words if not word.startswith("-")]
-    return (
-        tuple(name if re.search(r"[*.]", name) else f"{name.rstrip('/')}/**" for name in names)
-        or _BY_NODE
-    )
+    globs = []
+    for name in (word.strip("'\"") for word in words if not word.startswith("-")):
+        if re.search(r"[*.]", name):
+            globs.append(name)
+        else:
+            globs.append(f"{name.rstrip('/')}/**")
+    return tuple(globs) or _BY_NODE
 
 
 def _regex(glob: str) -> re.Pattern[str]:
@@ -70,7 +72,10 @@ def _regex(glob: str) -> re.Pattern[str]:
         ",": "|",
     }
     pieces = re.split(r"(\*\*/|\*\*|[*?{},])", glob.removeprefix("./"))
-    return re.compile("".join(parts.get(piece) or re.escape(piece) for piece in pieces))
+    regex = ""
+    for piece in pieces:
+        regex += parts.get(piece) or re.escape(piece)
+    return re.compile(regex)
 
 
 class Runner(NamedTuple):
@@ -84,6 +89,10 @@ class Runner(NamedTuple):
     globs: tuple[str, ...] = _BY_NODE
     """The files that it runs by default, besides those with a test's name."""
     form: str = "{path}"
+
+    def suite(self, *environment: str) -> Suite:
+        """The suite that it runs, in an environment that these commands install."""
+        return Suite((environment,), self.command, self.report, self.globs, self.form)
 
 
 _JEST = (
@@ -152,7 +161,9 @@ class Suite(NamedTuple):
 
     def starts(self, path: str) -> bool:
         """True when the runner starts the test file at `path`; False for helpers and data."""
-        return is_test_program(path) or any(_regex(glob).fullmatch(path) for glob in self.globs)
+        if is_test_program(path):
+            return True
+        return any(_regex(glob).fullmatch(path) for glob in self.globs)
 
     def argument(self, path: str) -> str:
         """The word of the command for the test file at `path`."""
@@ -186,16 +197,16 @@ def suite_of(
     """
     is_python = any((tree / name).is_file() for name in _CONFIGS)
     has_node = (tree / "package.json").is_file()
+    marked = []
+    for runner in RUNNERS.values():
+        if runner.mark and (tree / runner.mark).is_file():
+            marked.append(runner)
     if has_node and (not is_python or re.search(r"\b(vitest|borp)\b| --test\b", _scripts(tree))):
         suite = _node(tree, command)
     elif is_python:
         suite = _python(tree, moment)
-    elif runner := next(
-        (entry for entry in RUNNERS.values() if entry.mark and (tree / entry.mark).is_file()), None
-    ):
-        suite = Suite(
-            ((runner.install,),), runner.command, runner.report, runner.globs, runner.form
-        )
+    elif marked:
+        suite = marked[0].suite(marked[0].install)
     elif command:
         suite = Suite(((),), (), "")
     else:
@@ -210,7 +221,9 @@ def suite_of(
         elif "--test" in words:
             report = NODE
         suite = suite._replace(command=words, report=report)
-    return suite._replace(environments=(tuple(environment),)) if environment else suite
+    if environment:
+        suite = suite._replace(environments=(tuple(environment),))
+    return suite
 
 
 def _python(tree: Path, moment: Moment) -> Suite:
@@ -237,51 +250,32 @@ def _python(tree: Path, moment: Moment) -> Suite:
 def _own_plugins(tree: Path) -> Iterator[str]:
     """The plugins that the project's own options load; the other options are not used."""
     for name in ("pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml"):
-        text = ""
-        if (tree / name).is_file():
-            text = (tree / name).read_text("utf-8", "replace")
-        for options in re.findall(r"(?m)^addopts\s*=(.*\n(?:[ \t].*\n)*)", text):
-            yield from (
-                word
-                for name in re.findall(r"-p[\"',\s]+(?!no:)([\w.]+)", options)
-                for word in ("-p", name)
-            )
+        for options in re.findall(r"(?m)^addopts\s*=(.*\n(?:[ \t].*\n)*)", _text(tree / name)):
+            for plugin in re.findall(r"-p[\"',\s]+(?!no:)([\w.]+)", options):
+                yield from ("-p", plugin)
+
+
+def _text(file: Path) -> str:
+    """The text of a file; "" without one."""
+    return file.read_text("utf-8", "replace") if file.is_file() else ""
 
 
 def _environments(tree: Path, moment: Moment) -> Iterator[tuple[str, ...]]:
     """With the packages of a week after the tree's date: all that tests need, then their extras alone; with the
     newest: all, then what the project needs in any version."""
-    configs = [
-        (tree / name).read_text("utf-8", "replace") for name in _CONFIGS if (tree / name).is_file()
-    ]
-    names = {
-        name
-        for text in configs
-        for name in (*_EXTRAS, "dev")
-        if re.search(rf"\b{name}\b[\"']?\s*[:=]", text)
-    }
-    extras = ",".join(
-        sorted({*(names - {"dev"} or names), *re.findall(r"[\w.-]+", _tox(tree, "extras"))})
-    )
-    project = shlex.quote(f".[{extras}]" if extras else ".")
-    files = [
-        path.relative_to(tree).as_posix()
-        for path in sorted((*tree.glob("*.txt"), *tree.glob("*/*.txt")))
-    ]
-    files = [path for path in files if _FOR_TESTS.fullmatch(path) and re.search("test", path)]
-    files = files or [path for path in _FOR_ALL if (tree / path).is_file()][:1]
-    own = " ".join(
-        map(shlex.quote, ["pytest", *(() if files else _requirements(tree)), *_group(tree)])
-    )
-    needs = (" ".join([project, own, *(f"-r {path}" for path in files)]), f"{project} pytest")
-    version = next(
-        (
-            _PRETENDED.format(shlex.quote(moment.version))
-            for text in configs
-            if _BY_GIT.search(text)
-        ),
-        "",
-    )
+    configs = "\n".join(_text(tree / name) for name in _CONFIGS)
+    project = shlex.quote(f".{_extras(tree, configs)}")
+    files = _requirement_files(tree)
+    requirements = ["pytest"]
+    if not files:
+        requirements += _requirements(tree)
+    requirements += _group(tree)
+    words = [project, *map(shlex.quote, requirements)]
+    words += [f"-r {path}" for path in files]
+    needs = (" ".join(words), f"{project} pytest")
+    version = ""
+    if _BY_GIT.search(configs):
+        version = _PRETENDED.format(shlex.quote(moment.version))
     venv = "python -m venv /env"
     pip = f"{version}/env/bin/pip install -q"
     if moment.date:
@@ -290,15 +284,35 @@ def _environments(tree: Path, moment: Moment) -> Iterator[tuple[str, ...]]:
         tool = f"{version}PIP_CONFIG_FILE=/dev/null PIP_FIND_LINKS= {index} PYTHONPATH=/tmp/pip /env/bin/python -m pip"
         dated = f"{tool} install -q --uploaded-prior-to {until}"  # folders know no time of upload
         new_pip = "/env/bin/pip install -q --target /tmp/pip 'pip>=26'"
-        yield from (
-            (venv, new_pip, _PLAIN, f"{dated} {names}", f"{pip} --no-deps -e .") for names in needs
-        )
+        for names in needs:
+            yield venv, new_pip, _PLAIN, f"{dated} {names}", f"{pip} --no-deps -e ."
     yield venv, f"{pip} -e {needs[0]}"
     yield venv, f"{pip} --no-deps -e .", f"{pip} pytest $({_UNBOUND})"
 
 
+def _extras(tree: Path, configs: str) -> str:
+    """The extras that tests need, in brackets; those for developers where there are no others."""
+    known = (*_EXTRAS, "dev")
+    names = {name for name in known if re.search(rf"\b{name}\b[\"']?\s*[:=]", configs)}
+    names = names - {"dev"} or names
+    names.update(re.findall(r"[\w.-]+", _tox(tree, "extras")))
+    return f"[{','.join(sorted(names))}]" if names else ""
+
+
+def _requirement_files(tree: Path) -> list[str]:
+    """The project's files of requirements for tests, else one for developers."""
+    found = []
+    for file in sorted((*tree.glob("*.txt"), *tree.glob("*/*.txt"))):
+        path = file.relative_to(tree).as_posix()
+        if "test" in path and _FOR_TESTS.fullmatch(path):
+            found.append(path)
+    if found:
+        return found
+    return [path for path in _FOR_ALL if (tree / path).is_file()][:1]
+
+
 _CONFIGS = ("pyproject.toml", "setup.cfg", "setup.py")
-_PROJECTS = (*_CONFIGS, "package.json", *(entry.mark for entry in RUNNERS.values() if entry.mark))
+_PROJECTS = (*_CONFIGS, "package.json", "go.mod", "Cargo.toml")
 
 
 def _tox(tree: Path, key: str) -> str:
@@ -319,26 +333,24 @@ def _requirements(tree: Path) -> Iterator[str]:
 def _group(tree: Path) -> Iterator[str]:
     """The requirements of the dependency group for tests (PEP 735), with the groups that it includes."""
     try:
-        groups = tomllib.loads((tree / "pyproject.toml").read_text(encoding="utf-8")).get(
-            "dependency-groups", {}
-        )
+        project = tomllib.loads((tree / "pyproject.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return
+    groups = project.get("dependency-groups", {})
     names = [name for name in (*_EXTRAS, "dev") if name in groups][:1]
     for name in names:  # grows while it is walked
         for entry in groups.get(name, ()):
             if isinstance(entry, str):
                 yield entry
-            elif (
-                isinstance(entry, dict) and (group := str(entry.get("include-group"))) not in names
-            ):
-                names.append(group)
+            elif isinstance(entry, dict) and entry.get("include-group") not in names:
+                names.append(str(entry.get("include-group")))
 
 
 def _scripts(tree: Path) -> str:
     try:
         package = json.loads((tree / "package.json").read_bytes())
-        return " ; ".join(str(script) for script in package.get("scripts", {}).values())
+        scripts = package.get("scripts", {})
+        return " ; ".join(map(str, scripts.values()))
     except (ValueError, AttributeError) as error:
         raise UserError(
             f"package.json cannot be read ({error}); give --command and --environment"
@@ -352,26 +364,22 @@ def _node(tree: Path, command: str) -> Suite:
     )
     if command:
         return Suite(((install,),), (), JUNIT)
-    if (match := _NODE_TEST.search(scripts)) or re.search(r"\bborp\b", scripts):
-        flags = match[1].split() if match else []
-        globs = _globs(scripts[match.end() :]) if match else ()
-        return Suite(((install,),), ("node", *flags, "--test"), NODE, globs)
-    name = next(
-        (
-            name
-            for name, entry in RUNNERS.items()
-            if not entry.mark and re.search(rf"\b{name}\b", scripts)
-        ),
-        "",
+    match = _NODE_TEST.search(scripts)
+    if match or re.search(r"\bborp\b", scripts):
+        flags: list[str] = []
+        globs: tuple[str, ...] = ()
+        if match:
+            flags = match[1].split()
+            globs = _globs(scripts[match.end() :])
+        words = ("node", *flags, "--test")
+        return Suite(((install,),), words, NODE, globs)
+    for name, runner in RUNNERS.items():
+        if runner.mark or not re.search(rf"\b{name}\b", scripts):
+            continue
+        if not runner.install:
+            return runner.suite(install)
+        reporter = f"cd /env && npm install --no-save --ignore-scripts {runner.install}"
+        return runner.suite(install, reporter)
+    raise UserError(
+        f"package.json: no script has a known runner ({', '.join(RUNNERS)}); give --command"
     )
-    if not name:
-        raise UserError(
-            f"package.json: no script has a known runner ({', '.join(RUNNERS)}); give --command"
-        )
-    runner = RUNNERS[name]
-    more = (
-        (f"cd /env && npm install --no-save --ignore-scripts {runner.install}",)
-        if runner.install
-        else ()
-    )
-    return Suite(((install, *more),), runner.command, runner.report, runner.globs)

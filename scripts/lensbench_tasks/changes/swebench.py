@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lensbench.changes.execute import last_error
+from lensbench.changes.execute import TestRun, last_error
 from lensbench.changes.patches import PatchError, apply_patch, patch_size
 from lensbench.changes.printed import read_printed
 from lensbench.changes.task import PRINTED, Binary, ChangeTask, Content
@@ -55,7 +56,9 @@ def tasks_from_swebench(file: Path, mirrors: Path, bench: Prover) -> Iterator[Ch
     text = read_handed_over(file)
     try:
         whole = json.loads(text)
-        lines = list(map(json.dumps, whole if isinstance(whole, list) else [whole]))
+        if not isinstance(whole, list):
+            whole = [whole]
+        lines = [*map(json.dumps, whole)]
     except ValueError:
         lines = text.split("\n")
     names = set[str]()
@@ -73,7 +76,7 @@ def tasks_from_swebench(file: Path, mirrors: Path, bench: Prover) -> Iterator[Ch
             what = f"{instance.repo} at {instance.base_commit[:12]}"
             yield _fate(instance, what, mirrors, bench)
         except (PatchError, UserError) as error:
-            yield ChangeFate(task_id(name), what, None, (str(error).replace("\n", "; "),))
+            yield ChangeFate.refused(task_id(name), what, error)
 
 
 def read_instance(line: str) -> Instance:
@@ -84,18 +87,22 @@ def read_instance(line: str) -> Instance:
         raise Refused(f"the line is not JSON: {error}") from None
     if not isinstance(value, dict):
         raise Refused("the line is not a JSON object")
-    missing = [
-        key for key in _TEXTS if not isinstance(value.get(key), str) or not value[key].strip()
-    ]
+    missing = []
+    for key in _TEXTS:
+        text = value.get(key)
+        if not isinstance(text, str) or not text.strip():
+            missing.append(key)
     if missing:
         raise Refused(f"{', '.join(missing)}: missing, empty, or no text")
     if value.get("image_assets") not in (None, "", "{}", {}, []):
         raise Refused("image_assets: the issue needs pictures, which are not supported here")
-    failing, passing = (_names(value, key) for key in ("FAIL_TO_PASS", "PASS_TO_PASS"))
+    failing = _names(value, "FAIL_TO_PASS")
+    passing = _names(value, "PASS_TO_PASS")
     if not failing:
         raise Refused("FAIL_TO_PASS: missing or empty")
     texts = {key: value[key] for key in _TEXTS}
-    texts |= {key: value[key].removesuffix("\n") + "\n" for key in ("patch", "test_patch")}
+    for key in ("patch", "test_patch"):
+        texts[key] = texts[key].removesuffix("\n") + "\n"
     return Instance(**texts, fail_to_pass=failing, pass_to_pass=passing, moment=_moment(value))
 
 
@@ -105,12 +112,10 @@ def _moment(value: Mapping[str, Any]) -> Moment:
     stamp = value.get("created_at")
     version = value.get("version")
     try:
-        ms = (
-            stamp
-            if isinstance(stamp, int | float)
-            else datetime.fromisoformat(str(stamp)).timestamp() * 1000
-        )
-        date = datetime.fromtimestamp(ms / 1000, UTC)
+        if isinstance(stamp, int | float):
+            date = datetime.fromtimestamp(stamp / 1000, UTC)
+        else:
+            date = datetime.fromisoformat(str(stamp)).astimezone(UTC)
     except (ValueError, OverflowError):
         date = None
     return Moment(str(version) if version and version == version else "0", date)
@@ -121,16 +126,18 @@ def _names(value: Mapping[str, Any], key: str) -> tuple[str, ...]:
     none where a data frame has no value."""
     names: Any = value.get(key, value.get(key.lower()))
     names = [] if names in (None, "") or names != names else names
-    for read in (json.loads, ast.literal_eval) if isinstance(names, str) else ():
+    for read in (json.loads, ast.literal_eval):
         with suppress(ValueError, SyntaxError):
-            names = read(names)
+            if isinstance(names, str):
+                names = read(names)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise Refused(f"{key} is not a list of test ids")
     return tuple(names)
 
 
 def _fate(instance: Instance, what: str, mirrors: Path, bench: Prover) -> ChangeFate:
-    source = Git(git=str(_mirror(mirrors, instance.repo)), revision=instance.base_commit)
+    mirror = _mirror(mirrors, instance.repo)
+    source = Git(git=str(mirror), revision=instance.base_commit)
     tree = prepare(source, bench.cache).tree.resolve()
     files = _hidden(tree, instance.test_patch)
     suite = bench.suite(tree, instance.moment)
@@ -148,21 +155,18 @@ def _fate(instance: Instance, what: str, mirrors: Path, bench: Prover) -> Change
         reference=instance.patch,
     )
     fates: dict[Sequence[str], ChangeFate] = {}
-    for commands in dict.fromkeys(
-        suite.environments
-    ):  # neither the newest packages nor the date's suit every line
+    # Neither the newest packages nor the date's suit every line.
+    for commands in dict.fromkeys(suite.environments):
+        installed = task.model_copy(update={"environment": commands})
         try:
-            fate = _tried(
-                instance, task.model_copy(update={"environment": commands}), what, tree, bench
-            )
+            fate = _tried(instance, installed, what, tree, bench)
         except UserError as error:
-            fate = ChangeFate(task.id, what, None, (str(error).replace("\n", "; "),))
+            fate = ChangeFate.refused(task.id, what, error)
         if fate.task:
             return fate
         fates[commands] = fate
-    return fates[
-        suite.environments[-2:][0]
-    ]  # the reason with the newest packages, which are the last but one
+    newest = suite.environments[-2:][0]
+    return fates[newest]
 
 
 def _tried(
@@ -173,39 +177,53 @@ def _tried(
     if runs[1].problem:
         raise Refused(f"with the patch: {runs[1].problem}")
     failing, baseline = told_apart(*runs)
-    forms = [(form, test) for run in runs for test in run.results for form in forms_of(test)]
-    for run in runs:
-        if run.results and task.tests.report == PRINTED:
-            forms += read_printed(run.output, task.tests.files)[1].items()
-    ids_by_name: dict[str, set[str]] = {}
-    for name, test in forms:
-        ids_by_name.setdefault(_short(name), set()).add(test)
-    targets = {test: ids_by_name.get(_short(test), set()) for test in instance.fail_to_pass}
-    if absent := next((test for test, ids in targets.items() if not ids), ""):
-        error = last_error(runs[1].output.partition("= FAILURES =")[0], ": ")
-        raise Refused(
-            f"FAIL_TO_PASS: {absent!r} is not among the {len(runs[1].results)} tests that ran{error}"
-        )
-    if culprit := next((test for test, ids in targets.items() if not ids & set(failing)), ""):
-        if targets[culprit] & set(baseline):
-            raise Refused(f"FAIL_TO_PASS: {culprit!r} passes without a change")
-        raise Refused(
-            f"FAIL_TO_PASS: {culprit!r} does not pass with the patch{_why(culprit, runs[1].output)}"
-        )
-    fixes = {name for ids in targets.values() for name in ids & set(failing)}
-    still = {
-        test: ids_by_name.get(_short(test), set()) & set(baseline) for test in instance.pass_to_pass
-    }
-    passing = {name for ids in still.values() for name in ids}
+    ids = _ids_by_name(runs, task)
+    fixes = set[str]()
+    for test in instance.fail_to_pass:
+        if not ids[_short(test)]:
+            output = runs[1].output.partition("= FAILURES =")[0]
+            error = last_error(output, ": ")
+            count = len(runs[1].results)
+            raise Refused(f"FAIL_TO_PASS: {test!r} is not among the {count} tests that ran{error}")
+    for test in instance.fail_to_pass:
+        fixed = ids[_short(test)].intersection(failing)
+        if fixed:
+            fixes |= fixed
+        elif ids[_short(test)].intersection(baseline):
+            raise Refused(f"FAIL_TO_PASS: {test!r} passes without a change")
+        else:
+            error = _why(test, runs[1].output)
+            raise Refused(f"FAIL_TO_PASS: {test!r} does not pass with the patch{error}")
+    passing = set[str]()
+    absent = set[str]()
+    for test in instance.pass_to_pass:
+        still = ids[_short(test)].intersection(baseline)
+        passing |= still
+        if not still:
+            absent.add(test)
     proven = {"fail_to_pass": tuple(sorted(fixes)), "pass_to_pass": tuple(sorted(passing))}
-    task = task.model_copy(update={"tests": task.tests.model_copy(update=proven)})
-    count = sum(not ids for ids in still.values())
-    note = (
-        f"{count} of {len(still)} ids of PASS_TO_PASS do not pass here, and are left out"
-        if count
-        else ""
-    )
-    return bench.judged(task, what, tree, installation, True, runs)._replace(note=note)
+    tests = task.tests.model_copy(update=proven)
+    task = task.model_copy(update={"tests": tests})
+    note = ""
+    if absent:
+        count = len(set(instance.pass_to_pass))
+        note = f"{len(absent)} of {count} ids of PASS_TO_PASS do not pass here, and are left out"
+    fate = bench.judged(task, what, tree, installation, foreign=True, runs=runs)
+    return fate._replace(note=note)
+
+
+def _ids_by_name(runs: Sequence[TestRun], task: ChangeTask) -> defaultdict[str, set[str]]:
+    """The ids of the tests that ran, by the short form of each name that data sets may give them."""
+    ids = defaultdict[str, set[str]](set)
+    for run in runs:
+        for test in run.results:
+            for name in forms_of(test):
+                ids[_short(name)].add(test)
+        if run.results and task.tests.report == PRINTED:
+            _, ids_by_form = read_printed(run.output, task.tests.files)
+            for name, test in ids_by_form.items():
+                ids[_short(name)].add(test)
+    return ids
 
 
 def forms_of(test: str) -> Iterator[str]:
@@ -213,39 +231,42 @@ def forms_of(test: str) -> Iterator[str]:
     name = test.partition("::")[2]
     dotted = test.replace(".py::", ".").replace("/", ".").replace("::", ".")
     head, _, last = dotted.rpartition(".")
-    yield from (
-        test,
-        name,
-        test.replace("::", " > ", 1),
-        name.replace(" > ", " "),
-        name.rpartition(" > ")[2],
-    )
-    yield from (
-        dotted,
-        f"{last} ({head})",
-        re.sub(r"\\x(..)|\\u(....)", lambda c: chr(int(c[1] or c[2], 16)), test),
-    )
+    yield test
+    yield name
+    yield test.replace("::", " > ", 1)
+    yield name.replace(" > ", " ")
+    yield name.rpartition(" > ")[2]
+    yield dotted
+    yield f"{last} ({head})"
+    yield re.sub(r"\\x(..)|\\u(....)", _letter, test)
+
+
+def _letter(escape: re.Match[str]) -> str:
+    code = escape[1] or escape[2]
+    return chr(int(code, 16))
 
 
 def _why(test: str, output: str) -> str:
     """The error of a failed test, after a colon; "" without one."""
-    name = re.escape(test.rpartition("::")[2].partition(" ")[0])
-    sections = re.findall(rf"\b{name}.*\n((?:(?!___|===).*\n)*)", output)
-    return next(filter(None, (last_error(section, ": ") for section in sections)), "")
+    function = test.rpartition("::")[2].partition(" ")[0]
+    name = re.escape(function)
+    for section in re.findall(rf"\b{name}.*\n((?:(?!___|===).*\n)*)", output):
+        if error := last_error(section, ": "):
+            return error
+    return ""
 
 
 def _short(test: str) -> str:
     """The form that lines have: cut at the first space, a path in brackets by its last part."""
-    if (
-        "::" not in test
-    ):  # a docstring, or unittest's `test (class)`, which newer versions write with the test
+    # A docstring, or unittest's `test (class)`, which newer versions write with the test.
+    if "::" not in test:
         kind = re.fullmatch(r"(\w+) \(([\w.]+?)\.\1\)", test)
         return f"{kind[1]} ({kind[2]})" if kind else test
     name = test.partition(" ")[0]
     head, bracket, inside = name.partition("[/")
-    return (
-        f"{head}[/{inside.rpartition('/')[2]}" if bracket and not inside.startswith("/") else name
-    )
+    if bracket and not inside.startswith("/"):
+        return f"{head}[/{inside.rpartition('/')[2]}"
+    return name
 
 
 def _mirror(mirrors: Path, repo: str) -> Path:
@@ -273,4 +294,8 @@ def _hidden(tree: Path, test_patch: str) -> Mapping[str, Content]:
             raise Refused(
                 f"test_patch deletes {', '.join(deletions)}, but hidden files cannot delete"
             )
-        return {path: Binary.text_or_bytes((work / path).read_bytes()) for path in size.files}
+        contents: dict[str, Content] = {}
+        for path in size.files:
+            data = (work / path).read_bytes()
+            contents[path] = Binary.text_or_bytes(data)
+        return contents

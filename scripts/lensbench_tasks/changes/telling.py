@@ -58,15 +58,19 @@ _EMPTY_LINK = re.compile(r"!?\[\s*\]\([^()\s]*\)")
 
 def sentences(text: str) -> list[str]:
     """The sentences and lines of a text."""
-    ends = [(match.start(), match.end()) for match in _SENTENCE.finditer(text)]
-    begins = [0, *(end for _, end in ends)]
-    pieces = [text[begin:end] for begin, (end, _) in zip(begins, ends, strict=False)]
-    return [piece for piece in (*pieces, text[begins[-1] :]) if piece.strip()]
+    pieces = []
+    begin = 0
+    for end in _SENTENCE.finditer(text):
+        pieces.append(text[begin : end.start()])
+        begin = end.end()
+    pieces.append(text[begin:])
+    return [piece for piece in pieces if piece.strip()]
 
 
 def without_chaff(text: str) -> str:
     """A description without links that have no name, and sentences that only say that tests or notes were added."""
-    kept = _without(_EMPTY_LINK.sub("", text), {s for s in sentences(text) if _is_chaff(s)})
+    chaff = [*filter(_is_chaff, sentences(text))]
+    kept = _without(_EMPTY_LINK.sub("", text), chaff)
     return re.sub(r"\n{3,}", "\n\n", kept).strip()
 
 
@@ -98,7 +102,8 @@ def tells(sentence: str, reference: str, needed: Collection[str]) -> bool:
     """True when a sentence names what a short reference adds to the code."""
     if sum(changed_lines(reference)) > _SHORT or not _ADVISES.search(sentence):
         return False
-    return any(_names(sentence, token) for token in _new_tokens(reference) if token not in needed)
+    tokens = set(_new_tokens(reference)).difference(needed)
+    return any(_names(sentence, token) for token in tokens)
 
 
 def _names(sentence: str, token: str) -> bool:
@@ -107,12 +112,12 @@ def _names(sentence: str, token: str) -> bool:
     if token in _PROSE and re.search(_PROSE[token], sentence, re.IGNORECASE):
         return True
     quoted = re.findall(r"`[^`]*`|'[^']*'|\"[^\"]*\"", sentence)
-    return any(token in quote for quote in quoted)
+    return token in "\n".join(quoted)
 
 
 def _new_tokens(reference: str) -> Iterator[str]:
     """Names and operators that a patch adds and does not remove, without those in texts and comments."""
-    removed = {token for line in _removed_lines(reference) for token in _TOKEN.findall(line)}
+    removed = set(_TOKEN.findall("\n".join(_removed_lines(reference))))
     for line in added_lines(reference):
         code = re.sub(r"(#|//).*", "", _QUOTED.sub(" ", line))
         for token in _TOKEN.findall(code):
@@ -123,7 +128,7 @@ def _new_tokens(reference: str) -> Iterator[str]:
 
 
 def _removed_lines(reference: str) -> list[str]:
-    return [line[1:] for line in reference.split("\n") if line[:1] == "-" and line[:3] != "---"]
+    return re.findall(r"(?m)^-(?!--)(.*)$", reference)
 
 
 def changed_lines(reference: str) -> tuple[int, int]:
@@ -136,7 +141,8 @@ def is_small(reference: str) -> bool:
     places = 0
     is_inside = False
     for line in reference.split("\n"):
-        is_change = line[:1] in ("+", "-") and line[:3] not in ("+++", "---")
+        is_header = line.startswith(("+++", "---"))
+        is_change = line.startswith(("+", "-")) and not is_header
         if is_change and not is_inside:
             places += 1
         is_inside = is_change

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,25 +36,27 @@ def write_set(
     one with the name of the set."""
     beside = beside or output.with_suffix("")
     tasks = [fate.task for fate in fates if fate.task]
-    sources = {source_key(source): source for task in tasks for source in _sources(task)}
+    folder = beside.relative_to(output.parent).as_posix()
+    sources = {}
+    for task in tasks:
+        for source in _sources(task):
+            sources[source_key(source)] = source.model_dump(mode="json")
+        for path, content in _beside(task, beside):
+            write_atomic(path, content_bytes(content))
     value = {
         "name": name,
-        "repositories": {
-            key: source.model_dump(mode="json") for key, source in sorted(sources.items())
-        },
-        "tasks": [_plain(task, beside.relative_to(output.parent).as_posix()) for task in tasks],
+        "repositories": dict(sorted(sources.items())),
+        "tasks": [_plain(task, folder) for task in tasks],
     }
-    for path, content in (file for task in tasks for file in _beside(task, beside)):
-        write_atomic(path, content_bytes(content))
-    write_atomic(output, "".join(f"# {line}\n" for line in head.splitlines()) + yaml_text(value))
+    write_atomic(output, textwrap.indent(head, "# ") + "\n" + yaml_text(value))
 
 
 def _sources(task: ChangeTask) -> Iterator[Source]:
     if task.repository:
         yield task.repository
-    yield from (
-        content.source for content in task.tests.files.values() if isinstance(content, FromSource)
-    )
+    for content in task.tests.files.values():
+        if isinstance(content, FromSource):
+            yield content.source
 
 
 def _beside(task: ChangeTask, beside: Path) -> Iterator[tuple[Path, Content]]:
@@ -70,11 +73,11 @@ def _plain(task: ChangeTask, folder: str) -> dict[str, Any]:
     value["repository"] = source_key(task.repository)
     value["reference"] = {"file": f"{folder}/{task.id}.diff"}
     for path, content in task.tests.files.items():
-        value["tests"]["files"][path] = (
-            {"source": source_key(content.source)}
-            if isinstance(content, FromSource)
-            else {"file": f"{folder}/{task.id}/{path}"}
-        )
+        if isinstance(content, FromSource):
+            place = {"source": source_key(content.source)}
+        else:
+            place = {"file": f"{folder}/{task.id}/{path}"}
+        value["tests"]["files"][path] = place
     return {key: value[key] for key in _KEYS if key in value}
 
 
@@ -90,24 +93,21 @@ def render_report(head: str, fates: Sequence[ChangeFate]) -> str:
         "|---|---|--:|--:|--:|--:|--:|",
         *map(_row, successes),
     ]
-    flaky = [
-        f"- {fate.id}: {plain_text(name)}"
-        for fate in fates
-        if fate.proof
-        for name in fate.proof.flaky
-    ]
-    if flaky:
-        lines += ["", "Flaky tests, left out:", "", *flaky]
-    notes = [f"- {fate.id}: {plain_text(fate.note)}" for fate in successes if fate.note]
-    if notes:
-        lines += ["", "Prompts:", "", *notes]
-    drops = [
-        f"- **{fate.id}**, {plain_text(fate.what)}: {plain_text('; '.join(fate.reasons[:3]))}"
-        for fate in fates
-        if not fate.task
-    ]
-    if drops:
-        lines += ["", "Dropped:", "", *drops]
+    flaky = []
+    notes = []
+    drops = []
+    for fate in fates:
+        for name in fate.proof.flaky if fate.proof else ():
+            flaky.append(f"- {fate.id}: {plain_text(name)}")
+        if not fate.task:
+            reasons = plain_text("; ".join(fate.reasons[:3]))
+            drops.append(f"- **{fate.id}**, {plain_text(fate.what)}: {reasons}")
+        elif fate.note:
+            notes.append(f"- {fate.id}: {plain_text(fate.note)}")
+    sections = {"Flaky tests, left out:": flaky, "Prompts:": notes, "Dropped:": drops}
+    for title, items in sections.items():
+        if items:
+            lines += ["", title, "", *items]
     return "\n".join(lines) + "\n"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from lensbench.core.tasks import AtMost, Category, Criterion, Proof
+from lensbench.core.tasks import AtMost, Category, Criterion
 from lensbench_tasks.mining.drafts import (
     MAX_ITEMS,
     MIN_ITEMS,
@@ -17,7 +17,7 @@ from lensbench_tasks.mining.drafts import (
     worded,
 )
 from lensbench_tasks.mining.graph import CallGraph, CallSite
-from lensbench_tasks.mining.patterns import named
+from lensbench_tasks.mining.patterns import named, proof_in
 from lensbench_tasks.parsers.code import Definition
 from lensbench_tasks.survey import Survey
 
@@ -57,12 +57,9 @@ def _draft(
     names = {site.caller.shown for site in sites}
     if MIN_ITEMS <= len(names) == len(sites) <= MAX_ITEMS:
         limit = unrelated({callee.path, *_files(sites)}, survey, rng)
-        yield Draft(
-            kind,
-            Category.CHANGE_IMPACT,
-            worded(kind, rng, callee=callee.shown),
-            tuple(_item(site, callee, limit, survey) for site in sites),
-        )
+        question = worded(kind, rng, callee=callee.shown)
+        items = tuple(_item(site, callee, limit, survey) for site in sites)
+        yield Draft(kind, Category.CHANGE_IMPACT, question, items)
 
 
 def _item(site: CallSite, subject: Definition, limit: AtMost | None, survey: Survey) -> Item:
@@ -76,6 +73,6 @@ def _item(site: CallSite, subject: Definition, limit: AtMost | None, survey: Sur
             all_of=(name, file, *between),
             at_most=limit,
             partial={"names the file": (file,)},
-            proofs=(Proof(file=caller.path, quote=site.quote, within=caller.shown),),
+            proofs=(proof_in(caller, site.quote),),
         )
     )

@@ -20,7 +20,7 @@ from lensbench_tasks.mining.drafts import (
     worded,
 )
 from lensbench_tasks.mining.graph import CallGraph
-from lensbench_tasks.mining.patterns import beside, place, whole
+from lensbench_tasks.mining.patterns import beside, place, proof_in, whole
 from lensbench_tasks.parsers.code import Choice, Definition
 from lensbench_tasks.survey import Survey
 
@@ -48,7 +48,10 @@ def members(graph: CallGraph, rng: random.Random) -> Iterator[Draft]:
     members_of = {one: _members(one, graph.survey) for one in classes.values()}
     for heir in classes.values():
         line = _line(heir, classes, graph.survey)
-        for name in sorted({name for one in line[1:] for name in members_of[one]}):
+        inherited = set[str]()
+        for above in line[1:]:
+            inherited.update(members_of[above])
+        for name in sorted(inherited):
             case = _case(name, line, members_of, graph.survey)
             if case is not None:
                 cases[name, case.root].append(case)
@@ -74,7 +77,8 @@ def _line(heir: Definition, classes: Mapping[str, Definition], survey: Survey) -
     """A class and those above it, as far as each extends a single class that is known."""
     line = [heir]
     while True:
-        base = survey.codes[line[-1].path].bases.get(line[-1].name, "")
+        lowest = line[-1]
+        base = survey.codes[lowest.path].bases.get(lowest.name, "")
         if base not in classes or classes[base] in line:
             return line
         line.append(classes[base])
@@ -99,14 +103,14 @@ def _case(
     if name in members_of[line[0]] or name.startswith("__") or name in survey.loose:
         return None
     deciders = [one for one in line if name in members_of[one]]
-    found = [members_of[one][name] for one in deciders]
-    if any(len(group) > 1 or _HIDDEN.search(head(group[0])) for group in found):
-        return None
-    if len({(group[0].kind, group[0].parameters) for group in found}) > 1:
-        return None
-    if any(name == one.name for one in deciders):
-        return None
-    return Case(line[0], deciders[0], found[0][0], deciders[-1])
+    first = members_of[deciders[0]][name][0]
+    for decider in deciders:
+        member, *overloads = members_of[decider][name]
+        if overloads or name == decider.name or _HIDDEN.search(head(member)):
+            return None
+        if (member.kind, member.parameters) != (first.kind, first.parameters):
+            return None
+    return Case(line[0], deciders[0], first, deciders[-1])
 
 
 def _varied(cases: Sequence[Case]) -> list[Case]:
@@ -132,7 +136,7 @@ def _member_item(case: Case, survey: Survey) -> Item:
             partial={"names the class": (Regex(regex=pair),)},
             proofs=(
                 Proof(file=heir.path, quote=head(heir), within=heir.name),
-                Proof(file=decider.path, quote=head(member), within=member.shown),
+                proof_in(member, head(member)),
             ),
         ),
         f"`{heir.name}`",
@@ -183,11 +187,10 @@ def _spelled(option: str) -> str:
 
 def _option_item(one: str, other: str, choice: Choice) -> Item:
     order = rf"{_spelled(one)}(?:.|\n){{0,300}}?{_spelled(other)}"
-    within = choice.within
     return Item(
         Criterion(
             text=f"States that `{one}` counts before `{other}`",
             all_of=(Regex(regex=order),),
-            proofs=(Proof(file=within.path, quote=choice.quote, within=within.shown),),
+            proofs=(proof_in(choice.within, choice.quote),),
         )
     )

@@ -44,16 +44,20 @@ class Draft:
     @property
     def prompt(self) -> str:
         """The question."""
-        return self.question.replace("{asked}", listed([item.asked for item in self.items]))
+        asked = [item.asked for item in self.items]
+        return self.question.replace("{asked}", listed(asked))
 
     def without(self, numbers: Iterable[int]) -> Draft | None:
         """The draft without the criteria with these numbers (from 1); None if too few are left, or if the question asks
         for all at once, because it would still ask for them."""
         exclusions = set(numbers)
-        left = tuple(item for number, item in enumerate(self.items, 1) if number not in exclusions)
+        left = []
+        for number, item in enumerate(self.items, 1):
+            if number not in exclusions:
+                left.append(item)
         if not exclusions or len(left) < MIN_ITEMS or "{asked}" not in self.question:
             return None
-        return replace(self, items=left)
+        return replace(self, items=tuple(left))
 
 
 def worded(kind: str, rng: random.Random, **parts: str) -> str:
@@ -102,4 +106,5 @@ def unrelated(paths: set[str], survey: Survey, rng: random.Random) -> AtMost | N
         for one in survey.codes[path].definitions:
             if path not in paths and one.kind in CALLABLES and is_telling(one, survey):
                 names.append(one.name)
-    return wrong_items(shuffled(dict.fromkeys(names), rng)[:MAX_WRONG])
+    items = shuffled(dict.fromkeys(names), rng)
+    return wrong_items(items[:MAX_WRONG])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from lensbench.core.tasks import Category, Criterion, Proof
+from lensbench.core.tasks import Category, Criterion
 from lensbench_tasks.mining.drafts import (
     MAX_ITEMS,
     MIN_ITEMS,
@@ -17,6 +17,7 @@ from lensbench_tasks.mining.drafts import (
     worded,
 )
 from lensbench_tasks.mining.graph import CallGraph, CallSite
+from lensbench_tasks.mining.patterns import proof_in
 from lensbench_tasks.parsers.code import Definition
 from lensbench_tasks.survey import Survey
 
@@ -70,8 +71,8 @@ def call_item(site: CallSite, survey: Survey, *, with_caller: bool = False) -> I
             all_of=tuple(dict.fromkeys((name, file, *source))),
             partial={"names what is called": (name,)},
             proofs=(
-                Proof(file=caller.path, quote=site.quote, within=caller.shown),
-                Proof(file=callee.path, quote=head(callee), within=callee.shown),
+                proof_in(caller, site.quote),
+                proof_in(callee, head(callee)),
             ),
         )
     )

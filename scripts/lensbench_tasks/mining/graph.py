@@ -85,8 +85,10 @@ class CallGraph:
         """True when the call can only mean a function at the top level of its file."""
         if call.of:
             module = _last(call.of)
-            is_module = "::" in call.of and module == PurePosixPath(callee.path).stem
-            return is_module or callee.path in self._origins(path).get(module, ())
+            if "::" in call.of and module == PurePosixPath(callee.path).stem:
+                return True
+            files = self._origins(path).get(module, ())
+            return callee.path in files
         if path == callee.path:
             return True
         if self.survey.languages[path] == "go":
@@ -102,7 +104,8 @@ class CallGraph:
             is_implicit = self.survey.languages[callee.path] in _IMPLICIT
             return is_implicit and caller is not None and caller.path == callee.path
         path = callee.path if caller is None else caller.path
-        owner = self.survey.codes[path].types.get(call.of, _last(call.of))
+        types = self.survey.codes[path].types
+        owner = types.get(call.of, _last(call.of))
         return callee.owner in self._ancestors(owner)
 
     def _ancestors(self, name: str) -> Iterator[str]:
@@ -111,14 +114,16 @@ class CallGraph:
         while name not in seen and len(self.survey.by_name.get(name, ())) == 1:
             seen.add(name)
             yield name
-            name = self.survey.codes[self.survey.by_name[name][0].path].bases.get(name, "")
+            path = self.survey.by_name[name][0].path
+            name = self.survey.codes[path].bases.get(name, "")
 
     def _origins(self, path: str) -> Mapping[str, tuple[str, ...]]:
         """Name in a file -> the files that it is imported from."""
         if path not in self._imported:
             names: dict[str, tuple[str, ...]] = {}
             for one in self.survey.found[path]:
-                names[_last(one.statement.part or one.statement.module)] = one.files
+                imported = one.statement.part or one.statement.module
+                names[_last(imported)] = one.files
             self._imported[path] = names
         return self._imported[path]
 
@@ -129,8 +134,9 @@ class CallGraph:
     def _possible(self, caller: Definition) -> frozenset[Definition]:
         """All that a function may call, by name alone where names are not certain."""
         if caller not in self._known_possible:
-            calls = dict.fromkeys(self._calls_of.get(caller, ()))
-            found = [one for call in calls for one in self._may_be(caller.path, call)]
+            found = set[Definition]()
+            for call in self._calls_of.get(caller, ()):
+                found.update(self._may_be(caller.path, call))
             self._known_possible[caller] = frozenset(found)
         return self._known_possible[caller]
 
@@ -151,7 +157,8 @@ class CallGraph:
             yield callee
             return
         origins = self._origins(path)
-        if call.of and origins.get(re.split(r"::|[./]", call.of)[0]) == ():
+        package = re.split(r"::|[./]", call.of)[0]
+        if call.of and origins.get(package) == ():
             return  # something of an installed package
         is_alone = not call.of and self.survey.languages[path] not in _IMPLICIT
         for one in self.survey.by_name.get(call.name, ()):

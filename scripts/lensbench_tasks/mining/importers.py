@@ -30,22 +30,19 @@ def drafts(graph: CallGraph, rng: random.Random) -> Iterator[Draft]:
     survey = graph.survey
     candidates = [path for path in survey.code if survey.languages[path] in _BY_FILE]
     for path in shuffled(candidates, rng):
-        direct = [(other, path) for other in _importers(path, survey)]
-        files = {path, *(other for other, _ in direct)}
-        further = []
-        for via, _ in direct:
-            others = [other for other in _importers(via, survey) if other not in files]
-            further += [(other, via) for other in others]
-        pairs = [*direct, *further]
-        importers = {other for other, _ in pairs}
-        if further and MIN_ITEMS <= len(importers) == len(pairs) <= MAX_ITEMS:
+        direct = _importers(path, survey)
+        pairs = [(importer, path) for importer in direct]
+        for via in direct:
+            for importer in _importers(via, survey):
+                if importer not in {path, *direct}:
+                    pairs.append((importer, via))
+        importers = {importer for importer, _ in pairs}
+        has_further = len(pairs) > len(direct)
+        if has_further and MIN_ITEMS <= len(importers) == len(pairs) <= MAX_ITEMS:
             limit = _unrelated({path, *importers}, survey, rng)
-            yield Draft(
-                "importers",
-                Category.CHANGE_IMPACT,
-                worded("importers", rng, file=path),
-                tuple(_item(*pair, limit, survey) for pair in pairs),
-            )
+            question = worded("importers", rng, file=path)
+            items = tuple(_item(*pair, limit, survey) for pair in pairs)
+            yield Draft("importers", Category.CHANGE_IMPACT, question, items)
 
 
 def _importers(path: str, survey: Survey) -> list[str]:
@@ -56,9 +53,12 @@ def _importers(path: str, survey: Survey) -> list[str]:
 
 def _unrelated(right: set[str], survey: Survey, rng: random.Random) -> AtMost | None:
     """Files that are not right answers, and that no right answer imports."""
-    near = right | {other for path in right for other in survey.imports.get(path, ())}
+    near = set(right)
+    for path in right:
+        near.update(survey.imports.get(path, ()))
     others = [path for path in survey.code if path not in near]
-    return wrong_items([place(path, survey) for path in shuffled(others, rng)[:MAX_WRONG]])
+    wrong = shuffled(others, rng)[:MAX_WRONG]
+    return wrong_items([place(path, survey) for path in wrong])
 
 
 def _item(importer: str, target: str, limit: AtMost | None, survey: Survey) -> Item:

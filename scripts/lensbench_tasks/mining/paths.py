@@ -48,7 +48,9 @@ def drafts(graph: CallGraph, rng: random.Random) -> Iterator[Draft]:
     effects = _effects(graph.survey)
     ends: set[Definition] = set()
     for chains, ways in _routes(graph, rng):
-        common = Counter(effect.words for one in ways for effect in effects.get(one, ()))
+        common: Counter[str] = Counter()
+        for one in ways:
+            common.update(effect.words for effect in effects.get(one, ()))
         found = []
         for chain in chains:
             for effect in effects.get(chain[-1].callee, ()):
@@ -76,7 +78,8 @@ def _routes(
 ) -> Iterator[tuple[Sequence[Chain], Counter[Definition]]]:
     """For each public function, those that the project itself does not call first: the chains to ends that it reaches
     in no second way, those through most files first, and in how many ways it may reach each function."""
-    starts = shuffled((one for one in graph.callees if _is_public(one, graph.survey)), rng)
+    public = [one for one in graph.callees if _is_public(one, graph.survey)]
+    starts = shuffled(public, rng)
     starts.sort(key=lambda one: one.name in graph.called)
     for start in starts:
         chains = [chain for chain in _certain(start, graph) if _files(chain) > 1]
@@ -113,7 +116,9 @@ def _certain(start: Definition, graph: CallGraph) -> Sequence[Chain]:
 
 
 def _files(chain: Chain) -> int:
-    return len({chain[0].caller.path, *(site.callee.path for site in chain)})
+    files = {chain[0].caller.path}
+    files.update(site.callee.path for site in chain)
+    return len(files)
 
 
 def _draft(
@@ -156,5 +161,6 @@ def _rows() -> Mapping[str, Sequence[tuple[re.Pattern[str], str]]]:
     rows = defaultdict(list)
     text = Path(__file__).with_name("effects.csv").read_text(encoding="utf-8")
     for row in csv.DictReader(text.splitlines()):
-        rows[row["language"]].append((re.compile(row["call"]), row["words"]))
+        pattern = re.compile(row["call"])
+        rows[row["language"]].append((pattern, row["words"]))
     return rows

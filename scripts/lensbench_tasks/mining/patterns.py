@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lensbench.core.tasks import Pattern, Regex
+from lensbench.core.tasks import Pattern, Proof, Regex
 from lensbench_tasks.parsers.code import Definition
 from lensbench_tasks.survey import Survey
 
@@ -14,10 +14,12 @@ _FAR = 80
 
 def whole(name: str) -> str:
     """A regular expression for the name, but not as part of a longer one."""
-    is_word = [edge.isalnum() or edge == "_" for edge in (name[0], name[-1])]
-    start = r"\b" if is_word[0] else ""
-    end = r"\b" if is_word[1] else ""
-    return f"{start}{re.escape(name)}{end}"
+    regex = re.escape(name)
+    if re.match(r"\w", name):
+        regex = rf"\b{regex}"
+    if re.search(r"\w$", name):
+        regex = rf"{regex}\b"
+    return regex
 
 
 def beside(one: str, two: str, gap: int = _FAR) -> str:
@@ -53,9 +55,16 @@ def _package(path: str, survey: Survey) -> str:
     return ""
 
 
+def proof_in(one: Definition, quote: str) -> Proof:
+    """The proof that a definition has this text."""
+    return Proof(file=one.path, quote=quote, within=one.shown)
+
+
 def is_telling(one: Definition, survey: Survey) -> bool:
     """True when the name alone identifies the definition: it is not an ordinary word, and is defined once."""
-    return bool(_TELLING.search(one.name.strip("_"))) and len(survey.by_name[one.name]) == 1
+    if not _TELLING.search(one.name.strip("_")):
+        return False
+    return len(survey.by_name[one.name]) == 1
 
 
 def named(one: Definition, survey: Survey) -> Pattern:

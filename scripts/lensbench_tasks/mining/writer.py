@@ -40,9 +40,10 @@ class Miners:
         self._name = name
         self._source = source
         graph = CallGraph(survey)
-        self._waiting = _in_turn(
-            [miner(graph, random.Random(f"{seed} {number}")) for number, miner in enumerate(MINERS)]
-        )
+        miners = []
+        for number, miner in enumerate(MINERS):
+            miners.append(miner(graph, random.Random(f"{seed} {number}")))
+        self._waiting = _in_turn(miners)
         self._earlier = {task.prompt for task in earlier}
         self._ids = {task.id for task in earlier}
         self._counts: Counter[Category] = Counter()
@@ -54,7 +55,9 @@ class Miners:
 
     def revise(self, failures: Sequence[Fate]) -> list[Proposal]:
         """Each task without the failed criteria, or else another question."""
-        repaired = [proposal for fate in failures for proposal in self._repair(fate)]
+        repaired: list[Proposal] = []
+        for fate in failures:
+            repaired += self._repair(fate)
         return [*repaired, *self._next(len(failures) - len(repaired))]
 
     def _next(self, count: int) -> list[Proposal]:

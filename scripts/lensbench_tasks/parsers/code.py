@@ -269,7 +269,8 @@ class _Reader:
     def _calls(self, capture: str) -> Iterator[Call]:
         for match in self._matches[capture]:
             for node in match[capture]:
-                of = "".join(map(text_of, match.get("of", ())[:1]))
+                objects = match.get("of", ())
+                of = "".join(map(text_of, objects[:1]))
                 around = [one.definition for one in self._around(node)]
                 reachable = [one for one in around if not one.local]
                 caller = reachable[0] if reachable else None
@@ -286,7 +287,8 @@ class _Reader:
     def _imports(self) -> Iterator[Import]:
         for match in self._matches["import"]:
             for node in match["import"]:
-                part = "".join(map(text_of, match.get("part", ())[:1]))
+                parts = match.get("part", ())
+                part = "".join(map(text_of, parts[:1]))
                 yield Import(text_of(node), part)
 
     def _bases(self) -> Iterator[tuple[str, str]]:

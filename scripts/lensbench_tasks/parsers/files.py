@@ -63,9 +63,9 @@ def list_sources(root: Path) -> list[Source]:
         except (OSError, ValueError):
             continue
         if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
-            sources.setdefault(
-                readable(name), Source(readable(name), name, status.st_size, status.st_mtime_ns)
-            )
+            path = readable(name)
+            source = Source(path, name, status.st_size, status.st_mtime_ns)
+            sources.setdefault(path, source)
     return [sources[path] for path in sorted(sources)]
 
 
@@ -73,17 +73,16 @@ def read_text(root: Path, source: Source) -> str | None:
     """The text, undecodable bytes replaced; None if the file is missing, binary, not a regular file or too big."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        with open(os.open(os.path.join(root, source.name), flags), "rb", buffering=0) as file:
+        descriptor = os.open(os.path.join(root, source.name), flags)
+        with open(descriptor, "rb", buffering=0) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return None
             content = file.read(MAX_BYTES + 1)
     except OSError:
         return None
-    return (
-        None
-        if len(content) > MAX_BYTES or b"\0" in content[:BINARY_PROBE]
-        else content.decode("utf-8", "replace")
-    )
+    if len(content) > MAX_BYTES or b"\0" in content[:BINARY_PROBE]:
+        return None
+    return content.decode("utf-8", "replace")
 
 
 def git_output(root: Path, *arguments: str) -> bytes | None:
