@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import stock
 from lensbench_demo.lens.calls import CallLog
 from lensbench_demo.lens.server import make_server
 from lensbench_demo.lens.service import Service
+from lensbench_demo.lens.tools import call
 from stock import git
 
 SCRIPTS = str(Path(__file__).parents[2] / "scripts")
@@ -49,7 +51,8 @@ async def _answers(target: Any, calls: Sequence[Call]) -> tuple[list[Tool], list
 
 def ask_service(service: Service, *calls: Call, log: Path | None = None) -> list[Answer]:
     """The answers of a server in this process."""
-    return asyncio.run(_answers(make_server(service, CallLog(log) if log else None), calls))[1]
+    call_tool = partial(call, service, CallLog(log) if log else None)
+    return asyncio.run(_answers(make_server(call_tool), calls))[1]
 
 
 def ask(root: Path, tool: str, **arguments: Any) -> Answer:

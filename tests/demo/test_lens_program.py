@@ -78,6 +78,46 @@ def test_over_stdio_the_tools_have_the_names_parameters_and_bounds_of_lens(
     assert all(line["time"].endswith("+00:00") and line["duration_s"] >= 0 for line in lines)
 
 
+ASKED: dict[str, object] = {
+    '{"jsonrpc": "2.0", "id": 1, "method": "ping"}': {"id": 1, "result": {}},
+    '{"jsonrpc": "2.0", "id": "a", "method": "resources/list"}': {"id": "a", "error": -32601},
+    '{"jsonrpc": "2.0", "id": 2, "method": "initialize", "params": {}}': {"id": 2, "error": -32602},
+    '{"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": []}': {"id": 3, "error": -32602},
+    '{"jsonrpc": "2.0", "method": "notifications/initialized"}': None,
+    '{"jsonrpc": "2.0", "id": 4, "result": {}}': None,
+    "not JSON": {"id": None, "error": -32700},
+    "[" * 9_000: {"id": None, "error": -32700},
+    "[]": {"id": None, "error": -32600},
+}
+
+
+def test_every_message_has_the_reply_that_the_protocol_wants(root: Path) -> None:
+    done = run_module("lensbench_demo.lens", "--root", root, given="\n".join(ASKED))
+    replies = [json.loads(line) for line in done.stdout.splitlines()]
+    expected = [reply for reply in ASKED.values() if reply]
+    for reply in replies:
+        assert reply.pop("jsonrpc") == "2.0"
+        if "error" in reply:
+            reply["error"] = reply["error"]["code"]
+    assert (done.returncode, replies) == (0, expected)
+
+
+@pytest.mark.parametrize("version", ["2025-06-18", "2024-11-05", "1999-01-01"])
+def test_it_speaks_the_clients_version_or_else_its_newest(root: Path, version: str) -> None:
+    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
+    asked = json.dumps({**request, "params": {"protocolVersion": version}})
+    done = run_module("lensbench_demo.lens", "--root", root, given=asked)
+    spoken = json.loads(done.stdout)["result"]["protocolVersion"]
+    assert spoken == ("2025-11-25" if version.startswith("1") else version)
+
+
+def test_over_stdio_it_starts_without_the_sdk(root: Path) -> None:
+    """Each run of the demo starts it, and the import would be more than the rest of a run."""
+    done = run_module("lensbench_demo.lens", "--root", root, given="", PYTHONVERBOSE="1")
+    assert "import 'lensbench_demo.lens.stdio'" in done.stderr
+    assert "import 'mcp" not in done.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("header", ["Host", "Origin"])
 def test_a_foreign_host_or_origin_is_turned_away(port: int, header: str) -> None:

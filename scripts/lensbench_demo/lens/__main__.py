@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import sys
+from functools import partial
 from pathlib import Path
 
 from lensbench.core.errors import UserError
@@ -49,17 +51,20 @@ def serve(root: Path, transport: str, port: int, log: Path | None) -> None:
 
     Raises UserError if the root is not a folder or the log cannot be written.
     """
+    from lensbench_demo.lens import stdio
     from lensbench_demo.lens.calls import CallLog
-    from lensbench_demo.lens.server import make_server
     from lensbench_demo.lens.service import Service
+    from lensbench_demo.lens.tools import call
 
     service = Service(root)
-    server = make_server(service, CallLog(log) if log else None)
+    call_tool = partial(call, service, CallLog(log) if log else None)
     service.warm_up()
     if transport == "http":
-        server.run("streamable-http", host=HOST, port=port)
+        from lensbench_demo.lens import server
+
+        server.serve(call_tool, HOST, port)
     else:
-        server.run("stdio")
+        stdio.serve(sys.stdin.buffer, sys.stdout, call_tool)
 
 
 if __name__ == "__main__":
