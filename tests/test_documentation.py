@@ -202,7 +202,7 @@ def test_the_tests_that_security_names_are_there() -> None:
     assert not [name for name in named if not list((ROOT / "tests").rglob(f"{name}.py"))]
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [f"{name}{suffix}" for name in PAGES for suffix in ("", "-dark")])
 def test_a_picture_is_of_this_version(name: str) -> None:
     """`python tools/docs/pictures.py` takes it."""
     assert stamped(b"") in (ROOT / "docs" / "pictures" / f"{name}.png").read_bytes()

@@ -15,7 +15,7 @@ from pathlib import Path
 from gallery import add_gallery
 from links import problems
 from navigation import home_page, section_pages
-from tabs import tabbed
+from tabs import in_both_colours, tabbed
 from terms import link_pages
 
 ROOT = Path(__file__).parents[2]
@@ -42,12 +42,13 @@ def stage(source: Path) -> None:
             shutil.copy(ROOT / name, source / name)
     link_pages(source / "docs")
     for page in (source / "docs").glob("*.md"):
-        page.write_text(tabbed(page.read_text(encoding="utf-8")), encoding="utf-8")
+        page.write_text(in_both_colours(tabbed(page.read_text(encoding="utf-8"))), encoding="utf-8")
     index = source / "docs" / "index.md"
     listed = index.read_text(encoding="utf-8") + GALLERY
     for name, text in section_pages(listed).items():
         index.with_name(f"{name}.md").write_text(text, encoding="utf-8")
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = in_both_colours((ROOT / "README.md").read_text(encoding="utf-8"))
+    (source / "README.md").write_text(readme, encoding="utf-8")
     index.write_text(home_page(listed, readme), encoding="utf-8")
     extra = source / "extra"
     extra.mkdir()

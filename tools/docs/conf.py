@@ -14,6 +14,7 @@ root_doc = "docs/index"
 exclude_patterns = ["extra"]
 extensions = ["myst_parser", "sphinx_inline_tabs"]
 myst_heading_anchors = 4
+myst_enable_extensions = ["attrs_inline"]
 highlight_language = "sh"
 pygments_style = "default"
 pygments_dark_style = "github-dark"

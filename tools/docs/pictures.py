@@ -13,7 +13,7 @@ from lensbench import __version__
 
 ROOT = Path(__file__).parents[2]
 PAGES = {"page": "report.html", "sheet": "judge_sheet.html"}
-"""The picture and its page."""
+"""The picture and its page; <picture>-dark has the colours of a dark screen."""
 
 
 def stamped(png: bytes) -> bytes:
@@ -32,10 +32,13 @@ def main() -> None:
     """Replaces the pictures."""
     demo = ROOT / "bench" / "demo"
     with tempfile.TemporaryDirectory() as folder:
-        taken = take_pictures([demo / page for page in PAGES.values()], Path(folder) / "taken")
-        for name, page in PAGES.items():
-            picture = (Path(folder) / "taken" / taken[demo / page]).read_bytes()
-            (ROOT / "docs" / "pictures" / f"{name}.png").write_bytes(stamped(picture))
+        for scheme, suffix in (("light", ""), ("dark", "-dark")):
+            shown = Path(folder) / scheme
+            taken = take_pictures([demo / page for page in PAGES.values()], shown, scheme)
+            for name, page in PAGES.items():
+                picture = (shown / taken[demo / page]).read_bytes()
+                path = ROOT / "docs" / "pictures" / f"{name}{suffix}.png"
+                path.write_bytes(stamped(picture))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Tabs on the site from what Markdown shows in a row: a bold name, then a block, two times or more."""
+"""The site's form of what Markdown shows in a row (a bold name, then a block: tabs), or in two colours (pictures)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ import re
 
 LABELLED = re.compile(r"^\*\*([^*\n]+)\*\*\n\n(```.+?^```\n)\n?", re.MULTILINE | re.DOTALL)
 IN_A_ROW = re.compile(rf"(?:{LABELLED.pattern}){{2,}}", re.MULTILINE | re.DOTALL)
+PICTURE = re.compile(r'<picture>.+?<img src="(.+?)\.png" alt="(.+?)"></picture>')
+
+
+def in_both_colours(page: str) -> str:
+    """The page with both pictures in place of a `picture` element; the site's style shows one."""
+    return PICTURE.sub(r"![\2](\1.png){.only-light} ![\2](\1-dark.png){.only-dark}", page)
 
 
 def tabbed(page: str) -> str:
