@@ -60,10 +60,12 @@ test-rest: dev
 test-all: dev
 	$(BIN)/python -m pytest $(ARGS) $(ALONE)
 
-# What rests on Snakemake, with its newest version 9 beside the pinned one.
+# What rests on Snakemake, with its newest version 9 beside the pinned one, which `make test-rest` asks.
+PINNED = $(shell sed -n 's/^snakemake==\([^ ]*\).*/\1/p' requirements.lock)
 newest: dev
 	@rm -rf .cache/newest
 	$(BIN)/pip install --quiet --no-deps --target .cache/newest 'snakemake>=9.27,<10' || echo "no package index"
+	@test -d .cache/newest/snakemake-$(PINNED).dist-info && echo "the newest Snakemake is the pinned one" || \
 	PYTHONPATH=.cache/newest $(BIN)/python -m pytest $(patsubst %,tests/pipeline/test_%.py,snakemake_inside executor as_module stopping) -k 'not stopping or second_snakemake'
 
 # Proves the instrument on benchmarks whose outcome is known (docs/testing.md).
@@ -78,12 +80,14 @@ agents:
 
 # Their live tests with the newest versions: what changed belongs into docs/agents.md.
 LIVE_AGENTS := @anthropic-ai/claude-code @google/gemini-cli @openai/codex opencode-ai
+LIVE_TESTS := agents/test_claude_code_live.py agents/test_other_clis_live.py agents/test_acp.py \
+    pipeline/test_live_ladder.py::test_all_rungs_make_a_change_that_tests_judge_and_differ_in_what_they_state
 ACP_AGENTS := @agentclientprotocol/claude-agent-acp @agentclientprotocol/codex-acp @qwen-code/qwen-code
 agents-newest: dev
 	@mkdir -p .cache/agents-newest/acp && cp tools/agents/package.json .cache/agents-newest && cp tools/agents/acp/package.json .cache/agents-newest/acp
 	npm install --prefix .cache/agents-newest --save-exact --no-audit --no-fund $(addsuffix @latest,$(LIVE_AGENTS))
 	npm install --prefix .cache/agents-newest/acp --save-exact --omit=optional --no-audit --no-fund $(addsuffix @latest,$(ACP_AGENTS))
-	TEST_AGENTS=.cache/agents-newest $(BIN)/python -m pytest -n 0 tests/agents/test_claude_code_live.py tests/agents/test_other_clis_live.py tests/agents/test_acp.py $(ARGS)
+	TEST_AGENTS=.cache/agents-newest $(BIN)/python -m pytest $(addprefix tests/,$(LIVE_TESTS)) $(ARGS)
 
 lint: dev
 	$(BIN)/ruff format --check scripts tests benchmarks tools .ci

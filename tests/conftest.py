@@ -102,7 +102,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks tests by what they start, and keeps on one worker those that share what is made once in a module, and those
-    in a browser, which blocks event loops."""
+    in a browser, which blocks event loops. The longest come first, so that no worker ends with one of them alone."""
     for item in items:
         has_group = item.get_closest_marker("xdist_group")
         if "chromium" in getattr(item, "fixturenames", ()):
@@ -117,3 +117,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.workflow)
         if "_live" in item.path.stem:
             item.add_marker(pytest.mark.live)
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=longest_first)
+
+
+def longest_first(item: pytest.Item) -> float:
+    """A key to sort by: what is given more time than others needs more."""
+    limit = item.get_closest_marker("timeout")
+    return -float(limit.args[0]) if limit else 0.0

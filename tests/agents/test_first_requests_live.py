@@ -4,6 +4,8 @@ installs them."""
 import json
 import subprocess
 import sys
+from contextlib import chdir
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,21 @@ MODELS = {
     "gemini": "gemini-2.5-pro",
     "opencode": "anthropic/claude-sonnet-4-5",
 }
+
+each_kind = pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=[cli.needed, pytest.mark.xdist_group(f"requests_{cli.program}")])
+        for kind, cli in CLIS.items()
+    ],
+)
+"""The tests of a program share what is sent once."""
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    for key in ("ANTHROPIC_API_KEY", "CODEX_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(key, raising=False)
 
 
 def write_project(folder: Path, cli: Cli, **more: Any) -> Path:
@@ -86,8 +103,6 @@ def test_the_treatment_adds_its_tools_and_nothing_else_changes(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    for key in ("ANTHROPIC_API_KEY", "CODEX_API_KEY", "GEMINI_API_KEY"):
-        monkeypatch.delenv(key, raising=False)
     monkeypatch.chdir(tmp_path)
     check_requests(write_project(tmp_path, cli))
     folder = tmp_path / "bench" / "live"
@@ -115,64 +130,69 @@ def test_the_treatment_adds_its_tools_and_nothing_else_changes(
         assert part.place.startswith("tools[") or "Prefer find." in part.text, part
 
 
-@pytest.mark.parametrize("part", [{"only": ["find"]}, {"without": ["mcp__lens__crash"]}])
-@pytest.mark.parametrize("cli", [cli.param for cli in CLIS.values()])
-def test_a_part_of_a_server_lacks_the_other_tools_and_nothing_else(
-    cli: Cli, part: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for key in ("ANTHROPIC_API_KEY", "CODEX_API_KEY", "GEMINI_API_KEY"):
-        monkeypatch.delenv(key, raising=False)
-    monkeypatch.chdir(tmp_path)
-    conditions = {"all": {"mcp": "mcp.json"}, "lean": {"mcp": "mcp.json", "tools": part}}
-    check_requests(write_project(tmp_path, cli, conditions=conditions, baseline="all"))
-    folder = tmp_path / "bench" / "live"
-    whole, lean = (
-        json.loads((RunFolder(folder).requests / f"{name}.json").read_text())
-        for name in ("all", "lean")
-    )
-    found = list(differences(whole, lean))
-    assert [part.is_added for part in found] == [False]
-    text = json.dumps(whole)
-    assert "Ends the server in the middle of the call." in text
-    assert "Finds code." in text
-    assert json.dumps(lean).count("Finds code.") == text.count("Finds code.")
-    assert "crash" not in json.dumps(lean)
-    assert RequestFindings.read(folder).additions["lean"].bytes < 0
+WORDS = {"Finds code.": "Finds what nobody finds.", "Prefer find.": "Ask find first."}
+"""The server's description of a tool, and its instructions -> other words."""
 
 
-@pytest.mark.parametrize("cli", [cli.param for cli in CLIS.values()])
-def test_other_words_of_a_server_are_all_that_differs(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for key in ("ANTHROPIC_API_KEY", "CODEX_API_KEY", "GEMINI_API_KEY"):
-        monkeypatch.delenv(key, raising=False)
-    monkeypatch.chdir(tmp_path)
-    words = {
-        "Finds code.": "Finds what nobody finds.",
-        "Prefer find.": "Ask find first.",
-    }
-    described, instructions = words.values()
+@cache
+def variants(kind: str, base: Path) -> Path:
+    """A run folder with the first requests: with a whole server, a part of it by two forms, and other words of it."""
+    folder = base / kind
+    described, instructions = WORDS.values()
     own = {"instructions": instructions, "tools": {"find": described}}
-    write(tmp_path, {"words.yaml": yaml.safe_dump({"lens": own})})
+    write(folder, {"words.yaml": yaml.safe_dump({"lens": own})})
     conditions = {
-        "now": {"mcp": "mcp.json"},
+        "all": {"mcp": "mcp.json"},
+        "only": {"mcp": "mcp.json", "tools": {"only": ["find"]}},
+        "rest": {"mcp": "mcp.json", "tools": {"without": ["mcp__lens__crash"]}},
         "told": {"mcp": "mcp.json", "describe": "words.yaml"},
     }
-    check_requests(write_project(tmp_path, cli, conditions=conditions, baseline="now"))
-    requests = RunFolder(tmp_path / "bench" / "live").requests
-    now, told = ((requests / f"{name}.json").read_text() for name in conditions)
+    config = write_project(folder, CLIS[kind], conditions=conditions, baseline="all")
+    with chdir(folder):
+        check_requests(config)
+    return folder / "bench" / "live"
+
+
+def sent(run: Path, condition: str) -> str:
+    return (RunFolder(run).requests / f"{condition}.json").read_text()
+
+
+@pytest.fixture(scope="session")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("requests")
+
+
+@pytest.mark.parametrize("part", ["only", "rest"])
+@each_kind
+def test_a_part_of_a_server_lacks_the_other_tools_and_nothing_else(
+    kind: str, part: str, base: Path
+) -> None:
+    run = variants(kind, base)
+    text = sent(run, "all")
+    lean = sent(run, part)
+    found = list(differences(json.loads(text), json.loads(lean)))
+    assert [difference.is_added for difference in found] == [False]
+    assert "Ends the server in the middle of the call." in text
+    assert "Finds code." in text
+    assert lean.count("Finds code.") == text.count("Finds code.")
+    assert "crash" not in lean
+    assert RequestFindings.read(run).additions[part].bytes < 0
+
+
+@each_kind
+def test_other_words_of_a_server_are_all_that_differs(kind: str, base: Path) -> None:
+    run = variants(kind, base)
+    now = sent(run, "all")
     assert "Finds code." in now
-    for before, after in words.items():
+    for before, after in WORDS.items():
         now = now.replace(before, after)
-    assert json.loads(told) == json.loads(now)
+    assert json.loads(sent(run, "told")) == json.loads(now)
 
 
 @pytest.mark.parametrize("cli", [cli.param for cli in CLIS.values()])
 def test_other_words_of_a_server_with_a_url_are_all_that_differs(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for key in ("ANTHROPIC_API_KEY", "CODEX_API_KEY", "GEMINI_API_KEY"):
-        monkeypatch.delenv(key, raising=False)
     monkeypatch.chdir(tmp_path)
     own = {"tools": {"find_code": "Finds what nobody finds."}}
     write(tmp_path, {"words.yaml": yaml.safe_dump({"finder": own})})

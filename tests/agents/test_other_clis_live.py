@@ -1,13 +1,11 @@
 """What the real programs are given, and what is read of it: `make agents` installs them."""
 
 import json
-import re
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from live_agents import CLIS, KEY, LENS, PROMPT, TEXTS, Cli, Ran, ask, words_and_skill
+from live_agents import CLIS, KEY, LENS, PROMPT, TEXTS, Cli, Ran, ask
 
 from lensbench.agents.prices import priced
 from lensbench.core.records import Call
@@ -151,48 +149,3 @@ def test_a_sub_agent_of_a_stock_agent_is_counted_and_its_work_is_unknown(
         True,
     )
     assert not any(call.name.startswith("mcp__") for call in outcome.calls or ())
-
-
-IDS = r"[0-9a-f]{8,}[0-9a-f-]*|ses_\w+|\(Available: [^)]*\)"
-"""Ids, and the list of skills with which Gemini describes its tool for them."""
-
-
-def lines_of(value: Any) -> set[str]:
-    """The lines of all texts in a request, without what `IDS` finds."""
-    if isinstance(value, dict | list):
-        parts = value.values() if isinstance(value, dict) else value
-        return set().union(*map(lines_of, parts))
-    return set(re.sub(IDS, "", str(value)).splitlines())
-
-
-@others
-def test_the_first_requests_of_all_rungs_differ_in_what_their_conditions_state(
-    cli: Cli, tmp_path: Path
-) -> None:
-    words = words_and_skill(cli.kind)
-    sent = {}
-    sizes = []
-    for has_server, has_words in product((False, True), repeat=2):
-        folder = tmp_path / f"{has_server:d}{has_words:d}"
-        files = {"src/cart.py": "", **(words if has_words else {})}
-        ran = ask(
-            cli,
-            folder,
-            [{"reply": {"text": "There."}}],
-            LENS if has_server else None,
-            files,
-            reads=True,
-        )
-        body = json.dumps(ran.fake.bodies[0]).replace(str(folder), "")
-        sent[has_server, has_words] = lines_of(json.loads(body))
-        sizes.append(len(re.sub(IDS, "", body)))
-    assert sizes[3] - sizes[2] == sizes[1] - sizes[0] > 0
-    bare, by_words, by_server, both = sent.values()
-    assert bare - by_server == set()
-    assert both == by_words | by_server
-    assert "THE-WORDS" in by_words - bare
-    assert any("THE-SKILL" in line for line in by_words - bare)
-    assert all("lens" not in line for line in by_words)
-    assert any("lens" in line for line in by_server - bare)
-    other = [line for line in by_words - bare if "skill" not in line.lower()]
-    assert len(other) <= 12, "the words, where they and the skill stand, and the marks around them"
