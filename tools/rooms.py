@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-from weight import Weight, weigh
+from weight import NOTHING, Weight, weigh
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = ROOT / "scripts"
@@ -172,9 +172,8 @@ def weights() -> dict[str, Weight]:
         found = (file for file in sorted((ROOT / folder).rglob("*")) if file.suffix in CODE)
         files[folder] = [file for file in found if "node_modules" not in file.parts]
     files["rules"].append(ROOT / "Snakefile")
-    rooms = {room: weigh(own) for room, own in files.items()}
-    everything = [file for own in files.values() for file in own]
-    return {**rooms, "all": weigh(everything)}
+    rooms = {room: sum(map(weigh, own), NOTHING) for room, own in files.items()}
+    return {**rooms, "all": sum(rooms.values(), NOTHING)}
 
 
 def read_budget() -> dict[str, tuple[int, float]]:

@@ -38,12 +38,27 @@ COMPOUND = (
 
 @dataclass(frozen=True)
 class Weight:
-    """What a set of files weighs; `shapes` counts what makes Python hard to read, `p90` is in nodes of a statement."""
+    """What a set of files weighs; `shapes` counts what makes Python hard to read."""
 
     tokens: int
     lines: int
     shapes: Counter[str]
-    p90: int
+    sizes: list[int]
+    """The nodes of each statement that holds no other."""
+
+    def __add__(self, other: Weight) -> Weight:
+        return Weight(
+            self.tokens + other.tokens,
+            self.lines + other.lines,
+            self.shapes + other.shapes,
+            self.sizes + other.sizes,
+        )
+
+    @property
+    def p90(self) -> int:
+        """Nodes that nine of ten statements have at most."""
+        sizes = sorted(self.sizes)
+        return sizes[int(0.9 * len(sizes))] if sizes else 0
 
     @property
     def density(self) -> float:
@@ -55,31 +70,25 @@ class Weight:
         return 1000 * self.shapes[shape] / max(self.lines, 1)
 
 
-def weigh(files: Iterable[Path]) -> Weight:
-    """The weight of files together: Python by its grammar, everything else by words and signs."""
-    tokens = lines = 0
-    shapes: Counter[str] = Counter()
-    sizes: list[int] = []
-    for file in files:
-        text = file.read_text(encoding="utf-8")
-        if file.suffix == ".py":
-            tree = ast.parse(text)
-            places = list(_python_tokens(text, tree))
-            shapes.update(_shapes(tree))
-            shapes["fmt: skip"] += len(re.findall(r"# fmt: (?:skip|off)", text))
-            sizes += _statement_sizes(tree)
-        else:
-            places = list(_other_tokens(text))
-        tokens += len(places)
-        lines += len(set(places))
-    sizes.sort()
-    p90 = sizes[int(0.9 * len(sizes))] if sizes else 0
-    return Weight(tokens, lines, shapes, p90)
+NOTHING = Weight(0, 0, Counter(), [])
 
 
-def _python_tokens(text: str, tree: ast.Module) -> Iterator[int]:
+def weigh(file: Path) -> Weight:
+    """The weight of a file: Python by its grammar, everything else by words and signs."""
+    text = file.read_text(encoding="utf-8")
+    if file.suffix != ".py":
+        places = list(_other_tokens(text))
+        return Weight(len(places), len(set(places)), Counter(), [])
+    nodes = list(ast.walk(ast.parse(text)))
+    places = list(_python_tokens(text, nodes))
+    shapes = Counter(_shapes(nodes))
+    shapes["fmt: skip"] = len(re.findall(r"# fmt: (?:skip|off)", text))
+    return Weight(len(places), len(set(places)), shapes, list(_statement_sizes(nodes)))
+
+
+def _python_tokens(text: str, nodes: Iterable[ast.AST]) -> Iterator[int]:
     """The line of each token."""
-    free = _docstring_lines(tree)
+    free = _docstring_lines(nodes)
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type in COUNTED and token.start[0] not in free:
             yield token.start[0]
@@ -91,9 +100,9 @@ def _other_tokens(text: str) -> Iterator[int]:
             yield number
 
 
-def _docstring_lines(tree: ast.Module) -> set[int]:
+def _docstring_lines(nodes: Iterable[ast.AST]) -> set[int]:
     lines: set[int] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
             continue
         if isinstance(node.value.value, str):
@@ -101,8 +110,8 @@ def _docstring_lines(tree: ast.Module) -> set[int]:
     return lines
 
 
-def _shapes(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _shapes(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         match node:
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 yield "comprehension"
@@ -122,8 +131,8 @@ def _is_text(node: ast.expr) -> bool:
     return is_constant or isinstance(node, ast.JoinedStr)
 
 
-def _statement_sizes(tree: ast.Module) -> Iterator[int]:
+def _statement_sizes(nodes: Iterable[ast.AST]) -> Iterator[int]:
     """The nodes of each statement that holds no other."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.stmt) and not isinstance(node, COMPOUND):
             yield sum(1 for _ in ast.walk(node))
