@@ -25,7 +25,7 @@ import numpy as np
 from habits import DEFAULTS, PEOPLE, UNKNOWABLE
 
 from lensbench.core.distributions import norm_sf, t_isf
-from lensbench.core.frozen_plan import Verdict
+from lensbench.core.frozen_plan import VerdictName
 from lensbench.core.system.files import write_atomic
 from lensbench.scores import intervals, rules
 from lensbench.scores.intervals import Room, Rooms, standard_errors
@@ -177,7 +177,7 @@ class Row(NamedTuple):
 
     draw: Draw
     tasks: int
-    verdict: Verdict = "GO"
+    verdict: VerdictName = "GO"
     at_most: float = 1.0
 
 
@@ -195,7 +195,7 @@ def shares(row: Row, count: int) -> tuple[float, float]:
     )
 
 
-def plain(verdict: Verdict, found: Sample, drawn: Drawn) -> Floats:
+def plain(verdict: VerdictName, found: Sample, drawn: Drawn) -> Floats:
     """Where the t interval of level 95% alone allows the verdict."""
     error = standard_errors(drawn.differences, drawn.repositories or range(found.tasks))
     bound = {"NO-GO": -DEFAULTS["effect"] / 100, "SAVES": DEFAULTS["margin"] / 100}
@@ -363,7 +363,7 @@ WITHOUT: dict[str, dict[str, Any]] = {
 """Names of rules.py that a rule rests on, with values that leave it out, or that were there before."""
 
 
-def changed(name: str, verdict: Verdict, found: Sample) -> Floats:
+def changed(name: str, verdict: VerdictName, found: Sample) -> Floats:
     """Where the verdict is given without a rule."""
     chance = 0.0175 if "96.5%" in name else CHANCE
     if name == "empirical likelihood":

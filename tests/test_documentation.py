@@ -14,7 +14,7 @@ from reference import in_json, pages, protocol, schema_page
 from schemas import config_schema, record_schema, scenarios_schema, schemas, write_schemas
 from terms import link_pages, linked, terms
 
-from lensbench.core.frozen_plan import Verdict
+from lensbench.core.frozen_plan import VerdictName
 from lensbench.core.rows import PairRow
 from lensbench.core.system.places import PROTOCOL, ROOT
 from lensbench.judging.judges import Verdict as Judged
@@ -157,7 +157,7 @@ def test_the_glossary_has_the_words_of_results() -> None:
         for row in re.findall(r"^\|(.+)\|\n\|-", text, re.MULTILINE)
         for head in row.split("|")
     }
-    words = {*heads, *PairRow.__annotations__, *get_args(Verdict), *Judged}
+    words = {*heads, *PairRow.__annotations__, *get_args(VerdictName), *Judged}
     assert {word.lower() for word in words if re.fullmatch(r"[A-Za-z-]+", word)} <= known | ORDINARY
 
 

@@ -23,7 +23,7 @@ from lensbench.core.system.trees import remove_tree
 from lensbench.results.page.page import write_page
 from lensbench_archive.unpacking import files_in
 
-KEPT = (
+KEPT_FILES = (
     RunFolder.attempts,
     RunFolder.runs,
     RunFolder.judging,
@@ -121,7 +121,7 @@ def main() -> None:
         word = "removed"
     for entry, size in zip(found, sizes, strict=True):
         print(printable(f"{word}: {shown(size):>10}  {entry.what}: {len(entry.paths)}"))
-    for name in KEPT:
+    for name in KEPT_FILES:
         if (folder / name).exists():
             print(printable(f"kept: {shown(_size(folder / name)):>10}  {name}/"))
     if not arguments.yes and any(sizes):

@@ -106,7 +106,7 @@ class ComparedTreatment(NamedTuple):
     """The greatest gain first; those without a gain follow."""
 
 
-class ComparedAdoption(NamedTuple):
+class AdoptionChange(NamedTuple):
     """In how many runs a treatment's tools were called, in a run and in the reference."""
 
     run: str
@@ -168,7 +168,7 @@ class ComparisonFile(TypedDict):
     """The deltas of each treatment in each run."""
     changes: Sequence[Change]
     """How each quantity changed."""
-    adoption: Sequence[ComparedAdoption]
+    adoption: Sequence[AdoptionChange]
     """How the use of the tools changed."""
 
 
@@ -269,7 +269,7 @@ def changes(overlap: Shared) -> list[Change]:
     return [replace(row, found=estimates[number]) for number, row in enumerate(rows)]
 
 
-def adoptions(overlap: Shared) -> Iterator[ComparedAdoption]:
+def adoptions(overlap: Shared) -> Iterator[AdoptionChange]:
     """The adoption of each treatment of the reference in every other run, on the tasks of which both are known."""
     for treatment in treatments(overlap.runs[0].plan):
         sides = [
@@ -293,7 +293,7 @@ def adoptions(overlap: Shared) -> Iterator[ComparedAdoption]:
                 f"{run.names[condition]} in {run.name}",
                 f"{reference.names[own]} in {reference.name}",
             )
-            yield ComparedAdoption(run.name, treatment, found, says_difference(found, *names))
+            yield AdoptionChange(run.name, treatment, found, says_difference(found, *names))
 
 
 def _calls(overlap: Shared, run: FinishedRun, condition: str) -> Known:

@@ -23,7 +23,7 @@ from lensbench.judging.decisions import is_person
 from lensbench.judging.shown_answers import read_tasks
 from lensbench.scores.run_tables import Tables, read_tables
 
-NEEDED = (
+NEEDED_FILES = (
     RunFolder.validity,
     RunFolder.reports,
     RunFolder.verdicts,
@@ -96,7 +96,7 @@ def _read_run(folder: Path, name: str) -> FinishedRun:
         raise UserError(
             f"{folder}: is not a run folder (it has no plan.json); name folders such as bench/<run_id>"
         )
-    for file in NEEDED:
+    for file in NEEDED_FILES:
         if not (folder / file).is_file():
             raise UserError(
                 f"{folder}: has no {file}, so this run is not finished; finish it first"
@@ -153,7 +153,7 @@ def _difference(runs: Sequence[FinishedRun], task: str) -> str:
 
 
 NOT_RECORDED = "not recorded"
-SHORT = 12
+HASH_DIGITS = 12
 """Digits of a hash that people compare."""
 
 REPOSITORY = "repository of "
@@ -248,7 +248,7 @@ def _conditions(run: FinishedRun, reference: FinishedRun) -> Iterator[tuple[str,
     for own, condition in compared(run.plan).items():
         name = reference.names.get(own, own)
         yield f"servers of {name}", ", ".join(condition["servers"]) or "none"
-        yield f"MCP file of {name}", condition["mcp_sha256"][:SHORT] or "none"
+        yield f"MCP file of {name}", condition["mcp_sha256"][:HASH_DIGITS] or "none"
         for key, between in (("files", ", "), ("agent", ", "), ("setup", " "), ("teardown", " ")):
             if value := condition.get(key):
                 yield f"{key} of {name}", _text(value, between)
@@ -271,7 +271,7 @@ def _judge(name: str, rows: Sequence[VerdictRow], judge: PlannedJudge | None) ->
         words.append(f"({', '.join(models)})")
     if judge:
         digest = sha256(json.dumps([judge["prompt"], judge["agent"]], sort_keys=True).encode())
-        words.append(f"settings {digest[:SHORT]}")
+        words.append(f"settings {digest[:HASH_DIGITS]}")
     return " ".join(words)
 
 
@@ -288,7 +288,7 @@ def _repositories(runs: Sequence[FinishedRun], tasks: Sequence[str]) -> list[Set
 def _repository(run: FinishedRun, task: str) -> str:
     name = run.plan["tasks"][task]["repository"] or "none named"
     entry = run.repositories.get(name, {})
-    tree = (entry.get("tree_sha256") or "")[:SHORT]
+    tree = (entry.get("tree_sha256") or "")[:HASH_DIGITS]
     parts = [name, entry.get("revision") or "", f"files {tree}" if tree else ""]
     return ", ".join(filter(None, parts))
 

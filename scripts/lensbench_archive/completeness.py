@@ -22,7 +22,7 @@ from lensbench_archive.unpacking import files_in
 _TASK = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 _CONDITION = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _JUDGE = re.compile(r"[a-z][a-z0-9-]{0,31}")
-MAX_TRIALS = 99
+MOST_TRIALS = 99
 """As in the config."""
 
 
@@ -41,7 +41,7 @@ def check_plan(folder: Path) -> Plan:
             and set(plan["order"]) == set(plan["tasks"])
             and len(plan["order"]) == len(plan["tasks"])
         )
-        sound = sound and type(plan["trials"]) is int and 1 <= plan["trials"] <= MAX_TRIALS
+        sound = sound and type(plan["trials"]) is int and 1 <= plan["trials"] <= MOST_TRIALS
     except (LookupError, TypeError, AttributeError):
         sound = False
     if not sound:

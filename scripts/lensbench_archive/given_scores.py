@@ -20,7 +20,7 @@ from lensbench.core.handed_over import read_handed_over
 from lensbench.core.names import plain_name
 from lensbench.core.records import RunId
 
-NEEDED = ("task", "condition", "score")
+NEEDED_COLUMNS = ("task", "condition", "score")
 USUAL_BASELINES = ("without", "baseline")
 """Names of conditions that are the baseline if no other is named."""
 MAX_TRIALS = 99
@@ -28,7 +28,7 @@ MAX_TASK = 64
 SHARES = 1
 PERCENT = 100
 """The largest score of each scale."""
-SMALL = 10
+LARGEST_OF_SMALL_SCALE = 10
 """If no score is above it, though one is above 1, the scale is hardly 0 to 100."""
 
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?")
@@ -114,7 +114,9 @@ def read_given(path: Path, baseline: str | None = None) -> GivenScores:
     for what cannot be read, is there twice or is missing on one side."""
     rows = [*_rows(path)]
     if not rows:
-        raise UserError(f"{path}: has no rows; write one for each run below {','.join(NEEDED)}")
+        raise UserError(
+            f"{path}: has no rows; write one for each run below {','.join(NEEDED_COLUMNS)}"
+        )
     conditions = _fit(rows, "condition", fit_condition)
     tasks = _fit(rows, "task", fit_task)
     scale = _scale(rows)
@@ -172,11 +174,11 @@ def _columns(path: Path, line: int, cells: Sequence[str]) -> list[str]:
             raise UserError(f"{place} {number}: has no name; name it, or delete it")
         if name in names[: number - 1]:
             raise UserError(f"{place} {number}: {name} is there twice; keep one")
-    for name in NEEDED:
+    for name in NEEDED_COLUMNS:
         if name not in names:
             hint = did_you_mean(name, names) or f"; the first line names {some_of(names, 5)}"
             raise UserError(
-                f"{place} {name}: is missing{hint}; name the columns {','.join(NEEDED)}"
+                f"{place} {name}: is missing{hint}; name the columns {','.join(NEEDED_COLUMNS)}"
             )
     return names
 
@@ -240,7 +242,7 @@ def _scale(rows: Sequence[_Row]) -> int:
         return SHARES
     if largest > PERCENT:
         raise row.refusal("score", f"{float(largest):g} is above 100; write 0 to 1, or 0 to 100")
-    if largest <= SMALL:
+    if largest <= LARGEST_OF_SMALL_SCALE:
         text = f"{float(largest):g} is the largest: is it of 0 to {math.ceil(largest)}? Divide, and write 0 to 1"
         raise row.refusal("score", text)
     for score, other in scores:

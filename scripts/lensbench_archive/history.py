@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-MOST = 60
+MOST_BENCHMARKS = 60
 """Benchmarks of a series that are looked at, the newest ones: the number of stretches grows with the cube."""
 
 
-class Step(NamedTuple):
+class SeriesStep(NamedTuple):
     """A change between two neighbouring benchmarks of a series. Differences are shares of 1."""
 
     place: int
@@ -51,7 +51,7 @@ def steps(
     repositories: Sequence[str | None],
     alpha: float = ALPHA,
     seed: int = 1,
-) -> list[Step]:
+) -> list[SeriesStep]:
     """The steps of a series in order of time.
 
     `differences`: for each benchmark, that of each task, as shares of 1; None where it has none. `repositories`: those
@@ -59,7 +59,7 @@ def steps(
     """
     import numpy as np
 
-    offset = max(len(differences) - MOST, 0)
+    offset = max(len(differences) - MOST_BENCHMARKS, 0)
     rows = []
     for row in differences[offset:]:
         rows.append([math.nan if cell is None else cell for cell in row])
@@ -138,13 +138,13 @@ class _Search(NamedTuple):
         return -1.0 if number is None else self.found[number].clearness
 
 
-def _step(table: Floats, span: tuple[int, int, int], contrast: Contrast, offset: int) -> Step:
+def _step(table: Floats, span: tuple[int, int, int], contrast: Contrast, offset: int) -> SeriesStep:
     import numpy as np
 
     change = _change(table, span)
     most = np.nanargmin(change) if contrast.delta < 0 else np.nanargmax(change)
     first, place, end = span
-    return Step(
+    return SeriesStep(
         place=place + offset,
         first=first + offset,
         end=end + offset,

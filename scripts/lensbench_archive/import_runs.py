@@ -35,7 +35,7 @@ from lensbench_archive.finished_runs import (
     shown,
     text,
 )
-from lensbench_archive.published_scores import COLUMNS, impossible, read_scores, rows_of
+from lensbench_archive.published_scores import SCORE_COLUMNS, impossible, read_scores, rows_of
 
 TASKS = "tasks.md"
 """The file with all tasks and their repositories, if there are several: the original files name none."""
@@ -78,7 +78,7 @@ def import_run(
     for name, content in old_run.originals.items():
         write_atomic(RunFolder(folder).imported / name, content)
     if scores_by_run:
-        write_table(RunFolder(folder).published, COLUMNS, rows_of(scores_by_run))
+        write_table(RunFolder(folder).published, SCORE_COLUMNS, rows_of(scores_by_run))
     for written, (run, answer) in enumerate(old_run.answers.items()):
         step(f"writing {folder}", written, len(old_run.answers))
         entry = new_entry(folder, run)

@@ -17,7 +17,7 @@ from lensbench_archive import PROJECT
 from lensbench_archive.machine import Machine, trace_id
 from lensbench_archive.secrets import find_secrets
 
-MAX_SHOWN = 20
+MAX_LEAKS_SHOWN = 20
 _SETTINGS = (RunFolder.config, RunFolder.plan, RunFolder.preflight, RunFolder.repositories)
 _REWRITTEN = (
     RunFolder.citations,
@@ -90,9 +90,11 @@ def refuse(leaks: Iterable[Leak], exceptions: frozenset[str]) -> None:
     rest = [leak for leak in dict.fromkeys(leaks) if leak.id not in exceptions]
     if not rest:
         return
-    lines = [f"  {leak.path}:{leak.line}: {leak.what}, id {leak.id}" for leak in rest[:MAX_SHOWN]]
-    if len(rest) > MAX_SHOWN:
-        lines.append(f"  and {len(rest) - MAX_SHOWN} more")
+    lines = [
+        f"  {leak.path}:{leak.line}: {leak.what}, id {leak.id}" for leak in rest[:MAX_LEAKS_SHOWN]
+    ]
+    if len(rest) > MAX_LEAKS_SHOWN:
+        lines.append(f"  and {len(rest) - MAX_LEAKS_SHOWN} more")
     ids = ", ".join(dict.fromkeys(leak.id for leak in rest))
     raise UserError(
         "no archive was written, because these must not leave this machine:\n"

@@ -13,7 +13,7 @@ from lensbench.scores.rules import FEWEST_TASKS
 from lensbench_archive.contrasts import Contrast, contrasts
 from lensbench_archive.table_rows import DOT, TableRow
 
-MOST = 40
+MOST_CELLS = 40
 """Cells that are compared, the newest ones: the number of pairs grows with the square."""
 
 
@@ -33,7 +33,7 @@ def matrices_of(rows: Iterable[TableRow]) -> list[Matrix]:
     for what, own in grouped(by_time, _what).items():
         cells = {row.cell: row for row in own}  # the newest of each
         if len(cells) > 1:
-            kept = sorted([*cells.values()][-MOST:], key=lambda row: row.cell)
+            kept = sorted([*cells.values()][-MOST_CELLS:], key=lambda row: row.cell)
             found.append(Matrix(DOT.join(what), kept, [*_sentences(kept)]))
     return found
 

@@ -19,12 +19,12 @@ from lensbench.core.numbers import nearest_5_percent, score_of
 from lensbench.core.rows import PublishedRow
 from lensbench.judging.judges import POINTS, Verdict
 
-COLUMNS = ("task", "condition", "score")
-Run = tuple[str, str]
+SCORE_COLUMNS = ("task", "condition", "score")
+TaskAndCondition = tuple[str, str]
 """A task and a condition."""
 
 
-def read_scores(path: Path) -> dict[Run, Fraction]:
+def read_scores(path: Path) -> dict[TaskAndCondition, Fraction]:
     """The scores (0..1) in results.md or a CSV. Raises UserError with file and line for what cannot be read."""
     text = read_handed_over(path)
     rows = list(_csv_rows(text) if path.suffix.lower() == ".csv" else _table_rows(text))
@@ -33,7 +33,7 @@ def read_scores(path: Path) -> dict[Run, Fraction]:
             f"{path}: has no scores; give a table with Task, Condition and Score, or a CSV with task,condition,score "
             "or task,condition,criterion,verdict"
         )
-    points: dict[Run, list[Fraction]] = {}
+    points: dict[TaskAndCondition, list[Fraction]] = {}
     for line, row in rows:
         value = _points(row)
         if value is None:
@@ -74,8 +74,8 @@ def _table_rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if not columns:
             heads = [re.sub(r"[^a-z]+", " ", cell.lower()).split()[:1] for cell in cells]
-            found = {name: heads.index([name]) for name in COLUMNS if [name] in heads}
-            columns = found if len(found) == len(COLUMNS) else {}
+            found = {name: heads.index([name]) for name in SCORE_COLUMNS if [name] in heads}
+            columns = found if len(found) == len(SCORE_COLUMNS) else {}
         elif not re.fullmatch(r"[\s|:-]+", line) and len(cells) > max(columns.values()):
             yield number, {name: cells[place] for name, place in columns.items()}
 
@@ -96,7 +96,9 @@ def _points(row: Mapping[str, str]) -> Fraction | None:
     return share if 0 <= share <= 1 else None
 
 
-def impossible(scores: Mapping[Run, Fraction], criteria: Mapping[str, int]) -> Iterator[str]:
+def impossible(
+    scores: Mapping[TaskAndCondition, Fraction], criteria: Mapping[str, int]
+) -> Iterator[str]:
     """Runs whose score is impossible with the number of criteria, with that score; `criteria` by task."""
     for (task, condition), score in sorted(scores.items()):
         count = criteria.get(task)
@@ -113,6 +115,6 @@ def _is_possible(score: Fraction, count: int) -> bool:
     return False
 
 
-def rows_of(scores: Mapping[Run, Fraction]) -> Iterator[PublishedRow]:
+def rows_of(scores: Mapping[TaskAndCondition, Fraction]) -> Iterator[PublishedRow]:
     for (task, condition), score in scores.items():
         yield {"task": task, "condition": condition, "score": f"{float(score):g}"}

@@ -22,8 +22,8 @@ from lensbench.core.system.places import ROOT
 
 EXPRESSION = "re:"
 """The beginning of a line with a regular expression; every other line is a text."""
-SHORTEST = 3
-DEPTH = 4
+SHORTEST_WORD = 3
+MOST_CODINGS = 4
 """How deep escaped texts may lie in others, as JSON in strings of JSON."""
 OWN_FILES = ("Snakefile", "rules", "templates", "requirements.lock", "schemas")
 """Files of lensbench whose words archives need: names of files, keys and columns."""
@@ -98,7 +98,7 @@ def _compiled(pattern: str, place: str) -> Any:
 def _unfit(text: str) -> str:
     """Why a text cannot be replaced; "" when it can."""
     has_letter = any(map(str.isalpha, text))
-    if has_letter and len(text) >= SHORTEST:
+    if has_letter and len(text) >= SHORTEST_WORD:
         return ""
     return f"{text!r} is too short or has no letter, so numbers would change; write a longer text"
 
@@ -195,7 +195,7 @@ def _any_form(spellings: Iterable[str]) -> str:
         for form in ("NFC", "NFD"):
             forms.update(_written(unicodedata.normalize(form, text)))
     inner = set(forms)
-    for _ in range(DEPTH):
+    for _ in range(MOST_CODINGS):
         escaped = set[str]()
         for text in inner:
             escaped.add(json.dumps(text)[1:-1])
@@ -230,7 +230,7 @@ def _written(text: str) -> Iterator[str]:
 
 def views(text: str) -> Iterator[str]:
     """The text as it is, and without the escapes of JSON, HTML and addresses, again and again, for RE2."""
-    for _ in range(DEPTH + 1):
+    for _ in range(MOST_CODINGS + 1):
         composed = unicodedata.normalize("NFC", text)
         yield composed.encode(errors="replace").decode()
         plain = unquote(html.unescape(_unescaped(text)))

@@ -11,11 +11,11 @@ from lensbench.core.tables import items, run_of_pair, run_of_row
 from lensbench.scores.quantities import TOKEN_WEIGHTS
 from lensbench.scores.run_tables import Tables, read_tables
 
-RunRow = dict[str, str | int | float | None]
+RunTableRow = dict[str, str | int | float | None]
 """By column; None is not known."""
 
 
-def read_runs(folder: Path, source: str) -> list[RunRow]:
+def read_runs(folder: Path, source: str) -> list[RunTableRow]:
     """The planned runs of a run folder, those that do not count as well. `source`: as in the table."""
     tables = read_tables(folder)
     versions = PreflightFindings.read(folder).versions
@@ -25,7 +25,7 @@ def read_runs(folder: Path, source: str) -> list[RunRow]:
         run = run_of_row(validity)
         planned = tables.plan["tasks"][run.task]
         servers = versions.get(run.condition, {})
-        row: RunRow = {
+        row: RunTableRow = {
             "benchmark": tables.plan["run_id"],
             "source": source,
             "task": run.task,

@@ -40,7 +40,7 @@ DEFAULTS = cast("GateSettings", Gate().model_dump())
 ADOPTIONS = ((0.2, 0.5), (0.2, 0.8), (0.5, 0.9))
 """Shares of runs that call the tools, before and after a change of their words."""
 
-POINTS = "of points, from 1 to 100: a share such as 0.3 is 30 points"
+POINTS_NEEDED = "of points, from 1 to 100: a share such as 0.3 is 30 points"
 
 
 class Spread(NamedTuple):
@@ -117,8 +117,8 @@ class Needs(NamedTuple):
     def check(self) -> None:
         """Raises UserError for a number out of its range, such as a share where points are wanted."""
         ranges = {
-            "sd": (1 <= self.sd <= 100, POINTS),
-            "effect": (1 <= self.effect <= 100, POINTS),
+            "sd": (1 <= self.sd <= 100, POINTS_NEEDED),
+            "effect": (1 <= self.effect <= 100, POINTS_NEEDED),
             "power": (0.5 < self.power < 1, "between 0.5 and 1"),
             "alpha": (0 < self.alpha < 0.5, "between 0 and 0.5"),
             "share": (0 <= self.share <= 1, "from 0 to 1"),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from lensbench.core.numbers import interval, points
 from lensbench.core.tables import grouped
 from lensbench.scores.rules import FEWEST_TASKS
-from lensbench_archive.history import Step, steps
+from lensbench_archive.history import SeriesStep, steps
 from lensbench_archive.matrix import Matrix
 from lensbench_archive.table_rows import DOT, TableRow
 
@@ -19,7 +19,7 @@ class Series(NamedTuple):
 
     name: str
     rows: Sequence[TableRow]
-    steps: Sequence[Step]
+    steps: Sequence[SeriesStep]
     sentences: Sequence[str]
     """One for each step."""
 
@@ -110,7 +110,7 @@ def _series(rows: Sequence[TableRow]) -> Series:
     return Series(_name(rows[0]), rows, found, sentences)
 
 
-def _sentence(rows: Sequence[TableRow], keys: Sequence[str], step: Step) -> str:
+def _sentence(rows: Sequence[TableRow], keys: Sequence[str], step: SeriesStep) -> str:
     """`2.3 -> 2.4: -11.0 points (-19.0 to -3.0), 24 shared tasks; first bad task: ...`"""
     before = rows[step.place - 1]
     after = rows[step.place]

@@ -27,42 +27,42 @@ from lensbench.results.charts import Chart, ForestLine, forest
 from lensbench.results.markdown import render as render_markdown
 from lensbench.results.page.page import page_environment, script_of_tables, style_of_the_page
 from lensbench_archive.matrix import Matrix, matrices_of
-from lensbench_archive.run_rows import RunRow, read_runs
+from lensbench_archive.run_rows import RunTableRow, read_runs
 from lensbench_archive.series import Series, series_of
 from lensbench_archive.table_rows import EFFORTS, TableRow, read_rows
 from lensbench_archive.verify import problems_of, rebuilt
 
-PAGE = "index.html"
+TABLE_PAGE = "index.html"
 CSV = "table.csv"
 MARKDOWN = "table.md"
-MOST_NAMED = 2
+MOST_PROBLEMS = 2
 """Problems of an archive that are named."""
 MOST_LINES = 60
 """Rows in the picture, the newest ones; the table has all."""
 
 
-class Entry(NamedTuple):
+class FoundBenchmark(NamedTuple):
     """What was found at a path: rows, or why there are none."""
 
     rows: Sequence[TableRow]
-    runs: Sequence[RunRow] = ()
+    runs: Sequence[RunTableRow] = ()
     problem: str = ""
 
 
-def read_entry(path: Path) -> Entry:
+def read_entry(path: Path) -> FoundBenchmark:
     """The rows of a run folder or an archive; a problem instead of an error."""
     try:
         return read_folder(path, "folder") if path.is_dir() else read_archive(path)
     except (UserError, OSError) as error:
-        return Entry((), problem=printable(str(error)))
+        return FoundBenchmark((), problem=printable(str(error)))
 
 
-def read_folder(folder: Path, source: str) -> Entry:
+def read_folder(folder: Path, source: str) -> FoundBenchmark:
     """The rows of a run folder. Raises UserError for one without results."""
-    return Entry(read_rows(folder, source), read_runs(folder, source))
+    return FoundBenchmark(read_rows(folder, source), read_runs(folder, source))
 
 
-def read_archive(path: Path) -> Entry:
+def read_archive(path: Path) -> FoundBenchmark:
     """The rows of an archive as they follow from its runs. Raises UserError when it does not verify."""
     with (
         tempfile.TemporaryDirectory(prefix="lensbench-table-") as temporary,
@@ -72,11 +72,11 @@ def read_archive(path: Path) -> Entry:
     ):
         problems = [*problems_of(path, Path(temporary), has_pages=False)]
         if problems:
-            raise UserError(f"{path}: does not verify: {some_of(problems, MOST_NAMED)}")
+            raise UserError(f"{path}: does not verify: {some_of(problems, MOST_PROBLEMS)}")
         return read_folder(rebuilt(Path(temporary)), sha256(path.read_bytes()))
 
 
-def read_all(paths: Sequence[Path]) -> list[Entry]:
+def read_all(paths: Sequence[Path]) -> list[FoundBenchmark]:
     """All entries in the order of the paths, several archives at a time."""
     workers = min(len(paths), os.cpu_count() or 1)
     if workers < 2 or all(path.is_dir() for path in paths):
@@ -91,7 +91,9 @@ def read_all(paths: Sequence[Path]) -> list[Entry]:
             return entries
 
 
-def write_site(entries: Iterable[Entry], output: Path) -> tuple[list[Series], list[Matrix]]:
+def write_site(
+    entries: Iterable[FoundBenchmark], output: Path
+) -> tuple[list[Series], list[Matrix]]:
     """Writes the page, the CSV and the Markdown; returns what was compared. At least one entry has rows."""
     entries = [*entries]
     rows = [row for entry in entries for row in entry.rows]
@@ -117,7 +119,7 @@ def write_site(entries: Iterable[Entry], output: Path) -> tuple[list[Series], li
         picture=_picture(rows),
         link=partial(os.path.relpath, start=output),
     )
-    write_atomic(output / PAGE, page)
+    write_atomic(output / TABLE_PAGE, page)
     return found, matrices
 
 
@@ -165,7 +167,7 @@ def main() -> None:
         _say(f"{matrix.name}: {len(matrix.rows)} agents and models", matrix.sentences)
     for series in found:
         _say(f"{series.name}: {len(series.rows)} benchmarks", series.sentences or ["no step"])
-    print(f"written: {arguments.output / PAGE}, {CSV}, {MARKDOWN}")
+    print(f"written: {arguments.output / TABLE_PAGE}, {CSV}, {MARKDOWN}")
     worse = [series for series in found if series.is_worse]
     if worse and arguments.fail_on:
         raise CheckFailed(f"worse: {worse[0].name}: {worse[0].sentences[-1]}")

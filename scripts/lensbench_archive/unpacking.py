@@ -8,10 +8,10 @@ from pathlib import Path
 
 from lensbench.core.errors import UserError
 
-MAX_MEMBERS = 200_000
-MAX_BYTES = 4 << 30
+MAX_UNPACKED_FILES = 200_000
+MAX_UNPACKED_BYTES = 4 << 30
 MAX_RATIO = 100
-SMALL = 64 << 20
+ANY_RATIO_BYTES = 64 << 20
 """The maximum compression ratio of archives that unpack to more bytes; tables have about 10."""
 
 
@@ -56,13 +56,15 @@ def _check_size(members: list[zipfile.ZipInfo], archive_size: int) -> None:
     size = sum(
         member.file_size for member in members
     )  # of a member no more bytes than this are written
-    if len(members) > MAX_MEMBERS:
+    if len(members) > MAX_UNPACKED_FILES:
         raise UserError(
-            f"the archive contains {len(members)} files; at most {MAX_MEMBERS} are unpacked"
+            f"the archive contains {len(members)} files; at most {MAX_UNPACKED_FILES} are unpacked"
         )
-    if size > MAX_BYTES:
-        raise UserError(f"the archive unpacks to {size} bytes; at most {MAX_BYTES} are unpacked")
-    if size > SMALL and size > MAX_RATIO * archive_size:
+    if size > MAX_UNPACKED_BYTES:
+        raise UserError(
+            f"the archive unpacks to {size} bytes; at most {MAX_UNPACKED_BYTES} are unpacked"
+        )
+    if size > ANY_RATIO_BYTES and size > MAX_RATIO * archive_size:
         raise UserError(
             f"the archive unpacks {archive_size} bytes to {size}: it looks like a zip bomb"
         )

@@ -30,7 +30,7 @@ from lensbench.plan.config import Config
 from lensbench.plan.reading import agent_problems, read_config
 from lensbench.runs.reasons import Expectation, reason_of, tools_of
 
-SERVER = "lens"
+CHECKED_SERVER = "lens"
 STOPPED = "a server that does not start"
 RUBBISH = (
     "null\n",
@@ -73,9 +73,9 @@ def ask(config: Config, settings: AgentSettings, program: str) -> Said:
             "args": ["-P", "-m", "lensbench_demo.lens", "--root", workspace],
         }
         servers = {}
-        denied = [SERVER]
+        denied = [CHECKED_SERVER]
         if program:
-            servers[SERVER] = entry
+            servers[CHECKED_SERVER] = entry
             denied = []
         run = assign(
             place,
@@ -109,7 +109,7 @@ def _cause(said: Said) -> str:
 
 def discarded(said: Said) -> Check:
     """Whether a run is discarded whose server ends at once."""
-    reason, detail = reason_of(said, Expectation([SERVER], []))
+    reason, detail = reason_of(said, Expectation([CHECKED_SERVER], []))
     if reason:
         return Check(STOPPED, "ok", f"discarded: {reason}: {detail}")
     return Check(STOPPED, "failed", "counts as a run with a server")
@@ -154,7 +154,7 @@ def calls_of(outcome: Outcome) -> dict[str, str]:
     """How many of the calls of each of the server's tools worked."""
     calls = {}
     for call in outcome.calls or ():
-        if tools_of([SERVER], [call.name]):
+        if tools_of([CHECKED_SERVER], [call.name]):
             calls[call.name] = f"{call.count - call.errors} of {call.count}"
     return calls
 
@@ -167,7 +167,9 @@ def facts(said: Said, settings: AgentSettings, is_noted: bool) -> Iterator[Check
     if not is_noted:
         tee = " (runs have it with `agent.tee: true`)"
     version = getattr(load_adapter(settings["kind"]), "version", lambda settings: None)
-    yield row("offered", tools_of([SERVER], outcome.tools_offered or ()), seen.tools_offered, tee)
+    yield row(
+        "offered", tools_of([CHECKED_SERVER], outcome.tools_offered or ()), seen.tools_offered, tee
+    )
     yield row("called, worked", calls_of(outcome), calls_of(seen), tee)
     yield row("tokens", outcome.tokens)
     yield row("cost", outcome.cost_usd)
@@ -200,8 +202,8 @@ def main() -> None:
     finally:
         end_children()
     checks = [
-        counts("a run with a server", treatment, Expectation([SERVER], [])),
-        counts("a run without it", baseline, Expectation([], [SERVER])),
+        counts("a run with a server", treatment, Expectation([CHECKED_SERVER], [])),
+        counts("a run without it", baseline, Expectation([], [CHECKED_SERVER])),
         discarded(stopped),
         *facts(treatment, settings, is_tapped(own.settings)),
         *promises(treatment, given.kind),

@@ -9,7 +9,7 @@ from lensbench.agents import programs
 
 _CALLS = ("called, worked", "tokens")
 _END = ("version", "end")
-SHOWN: Mapping[str, tuple[str, ...]] = {
+SHOWN_BY_KIND: Mapping[str, tuple[str, ...]] = {
     "claude-code": ("offered", *_CALLS, "cost", "model", *_END),
     "codex": (*_CALLS, *_END),
     "gemini": (*_CALLS, "model", *_END),
@@ -25,9 +25,9 @@ BY_ACP = {"claude-agent-acp": "", "codex-acp": "", "qwen": " --acp"}
 
 def shows(kind: str) -> str:
     """What a result with it has, for people."""
-    if kind not in SHOWN:
+    if kind not in SHOWN_BY_KIND:
         return f"`lensbench agent-check {kind}` says what a result has"
-    return f"shows {', '.join(SHOWN[kind])}"
+    return f"shows {', '.join(SHOWN_BY_KIND[kind])}"
 
 
 def installed() -> Iterator[tuple[str, str, str]]:

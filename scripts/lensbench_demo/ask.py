@@ -38,7 +38,7 @@ from lensbench.repositories.sources.folder import location
 from lensbench.results.page.answers import safe_html
 from lensbench.results.page.page import page_environment, style_of_the_page
 from lensbench.runs.preflight import insist
-from lensbench.runs.start_gate import LIMIT_S
+from lensbench.runs.start_gate import PARTNER_LIMIT_S
 from lensbench.runs.stopping import clear
 from lensbench.runs.validity import judge_validity
 from lensbench_demo.side_by_side import Side, lines, read_sides
@@ -102,7 +102,7 @@ def _make_runs(folder: Path, config: Config, plan: Plan, task: Task) -> None:
     clear(folder)
     insist(config, ScenarioSet((task,)), folder)
     os.environ[WORKFLOW] = str(os.getpid())  # the runs end with this process
-    gate_s = LIMIT_S if len(names) > 1 else 0
+    gate_s = PARTNER_LIMIT_S if len(names) > 1 else 0
     logs = RunFolder(folder).logs
     logs.mkdir(exist_ok=True)
     runs = {}

@@ -12,7 +12,7 @@ from pathlib import Path
 from lensbench.agents import load_adapter, programs
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.core.errors import CheckFailed, UserError
-from lensbench.core.preflight_results import Check, Outcome, table
+from lensbench.core.preflight_results import Check, CheckOutcome, table
 from lensbench.core.system.processes import adopt_orphans, end_children
 from lensbench.core.system.program import Parser, configs, run_program
 from lensbench.core.system.progress import Progress
@@ -27,7 +27,7 @@ from lensbench_demo.server_starts import advice
 LEAST_GB = 5
 """Disk space for a benchmark of some hundred runs, including the agents' own files."""
 DEFAULT = Config(run_id="doctor", scenarios=())
-PROGRAMS: Mapping[str, tuple[Outcome, str]] = {
+PROGRAMS: Mapping[str, tuple[CheckOutcome, str]] = {
     "git": ("failed", "repositories cannot be fetched and changes cannot be saved; install git"),
     "node": ("skipped", "only needed for agents and tests that are written for Node"),
     "rg": ("skipped", "only needed for opencode's Grep and Glob"),
@@ -35,13 +35,13 @@ PROGRAMS: Mapping[str, tuple[Outcome, str]] = {
 """Programs that some features need -> state and message when one is missing."""
 
 
-PLACES: Mapping[str, str] = {"disk here": ".", "temporary files": tempfile.gettempdir()}
+CHECKED_FOLDERS: Mapping[str, str] = {"disk here": ".", "temporary files": tempfile.gettempdir()}
 
 
 def obstacles() -> Iterator[Check]:
     """What every run needs of this machine and does not find; no other check works without it."""
     trials: dict[str, Callable[[], None]] = {"processes": try_processes}
-    for place, folder in PLACES.items():
+    for place, folder in CHECKED_FOLDERS.items():
         trials[place] = partial(try_folder, Path(folder))
     for name, trial in trials.items():
         try:
@@ -62,7 +62,7 @@ def machine() -> Iterator[Check]:
         }
     )
     yield from check_sandbox(sandbox)
-    for place, folder in PLACES.items():
+    for place, folder in CHECKED_FOLDERS.items():
         free = shutil.disk_usage(folder).free / 1e9
         if free >= LEAST_GB:
             yield Check(place, "ok", f"{free:.0f} GB free")

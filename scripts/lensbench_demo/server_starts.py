@@ -21,7 +21,7 @@ from lensbench.core.preflight_results import Cure
 from lensbench.core.system.redaction import Redactor, is_secret
 from lensbench.runs.server_checks import FailedStart, placed
 
-ROUNDS = 6
+MOST_STARTS = 6
 """Starts in the sandbox, each with one more setting."""
 PATIENCE = 4
 """How many times `agent.mcp_start_s` a server gets that is tried by hand."""
@@ -87,7 +87,7 @@ def advice(failed: FailedStart) -> tuple[ServerStatus, str | Cure]:
     seconds = _rounded(2 * took) if took > limit else limit
     trial = _written_out(Trial(entry, seconds), workspace)
     status = first
-    for _ in range(ROUNDS):
+    for _ in range(MOST_STARTS):
         if trial != untried:
             status = _in_run(name, trial, run, env, place)
             if status.connected:

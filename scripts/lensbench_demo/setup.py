@@ -48,8 +48,8 @@ from lensbench_demo.server_starts import advice
 SMOKE_TASKS = 2
 AT_ONCE = 4
 _URL = re.compile(r"https?://")
-Problem = Callable[[str], str]
-KINDS = {**programs(), **dict.fromkeys(("offline", "acp"), Program("", "", ""))}
+FindProblem = Callable[[str], str]
+AGENT_KINDS = {**programs(), **dict.fromkeys(("offline", "acp"), Program("", "", ""))}
 
 
 class Wishes(NamedTuple):
@@ -74,8 +74,8 @@ class Wishes(NamedTuple):
     @property
     def key(self) -> str:
         """The variable with the key for the model; "" when it is not known."""
-        program = KINDS[self.agent]
-        for other in KINDS.values():
+        program = AGENT_KINDS[self.agent]
+        for other in AGENT_KINDS.values():
             if self.command and other.name == shlex.split(self.command)[0]:
                 program = other
         return program.key
@@ -112,7 +112,7 @@ def ask(flags: argparse.Namespace) -> Wishes:
     can_ask = sys.stdin.isatty() and not flags.yes
 
     def settle(
-        value: str | None, question: str, default: str = "", problem: Problem = lambda _: ""
+        value: str | None, question: str, default: str = "", problem: FindProblem = lambda _: ""
     ) -> str:
         """The flag's value, or the user's input; prompts again until it is usable."""
         while True:
@@ -137,8 +137,8 @@ def ask(flags: argparse.Namespace) -> Wishes:
             *(f"{command or name}: agent {kind}; {shows(kind)}" for name, kind, command in here),
             sep="\n",
         )
-    agent = settle(flags.agent, f"Agent ({', '.join(KINDS)})", "claude-code", agent_problem)
-    model = settle(flags.model, "Model", KINDS[agent].model) if agent != "offline" else ""
+    agent = settle(flags.agent, f"Agent ({', '.join(AGENT_KINDS)})", "claude-code", agent_problem)
+    model = settle(flags.model, "Model", AGENT_KINDS[agent].model) if agent != "offline" else ""
     command = ""
     if agent == "acp":
         question = "The agent's command, such as 'gemini --acp'"
@@ -205,10 +205,10 @@ def repo_problem(repo: str) -> str:
 
 
 def agent_problem(agent: str) -> str:
-    if agent in KINDS:
+    if agent in AGENT_KINDS:
         return ""
-    message = f"--agent {agent!r} is not one of {', '.join(KINDS)}; for others write a config (docs/agents.md)"
-    return f"{message}{did_you_mean(agent, KINDS)}"
+    message = f"--agent {agent!r} is not one of {', '.join(AGENT_KINDS)}; for others write a config (docs/agents.md)"
+    return f"{message}{did_you_mean(agent, AGENT_KINDS)}"
 
 
 def command_problem(command: str) -> str:
@@ -495,7 +495,7 @@ def main() -> None:
     )
     words = "the text that users put into the agent's instruction file: makes the ladder of docs/ladder.md"
     parser.add_argument("--words", metavar="FILE", help=words)
-    parser.add_argument("--agent", help=f"one of {', '.join(KINDS)} (default: claude-code)")
+    parser.add_argument("--agent", help=f"one of {', '.join(AGENT_KINDS)} (default: claude-code)")
     parser.add_argument("--command", help="with --agent acp: the program and its arguments")
     parser.add_argument("--model", help="the model, as the agent's program names it")
     parser.add_argument(

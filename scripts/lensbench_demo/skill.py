@@ -29,7 +29,7 @@ _PAUSE_S = 0.1
 OWN_CONFIG = Path("benchmark.yaml")
 DEFAULT_CONFIG = ROOT / ".claude" / "skills" / "benchmark" / "benchmark.yaml"
 CORES = "4"
-TASKS = Path("bench") / "scenarios.yaml"
+TASKS_FILE = Path("bench") / "scenarios.yaml"
 LOG = Path("logs") / "skill.log"
 EARLY_S = 20
 """A start is watched this long: errors in config or servers appear then."""
@@ -56,7 +56,7 @@ class Bench(NamedTuple):
     @property
     def lacks_tasks(self) -> bool:
         """True when the skill has to write tasks first; a file that the user named must exist."""
-        return self.scenarios == TASKS and not TASKS.exists()
+        return self.scenarios == TASKS_FILE and not TASKS_FILE.exists()
 
     def run(self, options: Sequence[str]) -> list[str]:
         more = with_settings(options, [f"run_id={self.folder.name}"])
@@ -121,7 +121,7 @@ def show_plan(bench: Bench, options: Sequence[str]) -> None:
     """Prints what would run, and why."""
     if bench.lacks_tasks:
         print(
-            f"there is no {TASKS}: a start or --scenarios-only first generates tasks about this repository"
+            f"there is no {TASKS_FILE}: a start or --scenarios-only first generates tasks about this repository"
         )
     else:
         become([*bench.run(options), "-n"])

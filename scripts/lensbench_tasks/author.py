@@ -36,7 +36,7 @@ from lensbench.runs.reasons import Expectation, reason_of, stops
 from lensbench.runs.stopping import Ledger
 from lensbench_tasks.files import yaml_text
 from lensbench_tasks.problems import Problem
-from lensbench_tasks.rounds import SHORT, Fate, Proposal
+from lensbench_tasks.rounds import SHORT_CATEGORIES, Fate, Proposal
 from lensbench_tasks.settings import sandbox_of
 
 MEANING = {
@@ -145,7 +145,7 @@ class Author:
         for category, count in counts.items():
             first = 1 + self.after.get(category, 0)
             ids = [
-                f"{self.name}-{SHORT[category]}-{number:02}"
+                f"{self.name}-{SHORT_CATEGORIES[category]}-{number:02}"
                 for number in range(first, first + count)
             ]
             if ids:
@@ -180,7 +180,7 @@ class Author:
             rejected=failures,
         )
         try:
-            answer = self.asked.ask(self.tree, SHORT[category], prompt)
+            answer = self.asked.ask(self.tree, SHORT_CATEGORIES[category], prompt)
         except NoAnswer as error:
             return [_failed(name, category, str(error)) for name in ids]
         return self._proposals(answer, category, ids)

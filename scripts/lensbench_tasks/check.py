@@ -37,14 +37,14 @@ from lensbench_tasks.problems import fact_of
 from lensbench_tasks.requests import check_requests
 from lensbench_tasks.review_page import styled_page
 
-Kind = Literal["own text", "exchanged", "negated", "question", "other task", "your answers"]
+TextKind = Literal["own text", "exchanged", "negated", "question", "other task", "your answers"]
 _VERB = re.compile(r"\b(?:is|are|was|were|has|have|can|must|should|will|does|do)\b(?! only)")
 
 
 class CheckedText(NamedTuple):
     """A text with a known verdict, or an answer, and the verdict of the patterns."""
 
-    kind: Kind
+    kind: TextKind
     name: str
     """The replaced part, or the origin of the text."""
     text: str
@@ -71,7 +71,7 @@ class Checked(NamedTuple):
     criterion: Criterion
     probes: Sequence[CheckedText]
 
-    def counts(self, kind: Kind) -> str:
+    def counts(self, kind: TextKind) -> str:
         """How many probes of a kind had the right verdict; for answers, how many were Met."""
         probes = [probe for probe in self.probes if probe.kind == kind]
         if not probes:
@@ -150,7 +150,7 @@ def _probes(
     if not criterion.mechanical:
         return
     fact = fact_of(criterion)
-    texts: list[tuple[Kind, str, str]] = [("own text", "", fact)]
+    texts: list[tuple[TextKind, str, str]] = [("own text", "", fact)]
     for piece, text in exchanged(fact, task.prompt):
         texts.append(("exchanged", piece, text))
     texts += [("negated", "", negated(fact)), ("question", "", task.prompt)]
@@ -235,14 +235,14 @@ def read_answers(folder: Path, tasks: Sequence[Task]) -> dict[str, list[tuple[st
     return answers
 
 
-COLUMNS: tuple[Kind, ...] = get_args(Kind)
+TEXT_KINDS: tuple[TextKind, ...] = get_args(TextKind)
 
 
 def table(results: Sequence[Checked]) -> Iterator[str]:
     """A line for each criterion, followed by its findings."""
     width = max(len(f"{result.task.id} {result.number}") for result in results)
-    widths: dict[Kind, int] = {}
-    for kind in COLUMNS:
+    widths: dict[TextKind, int] = {}
+    for kind in TEXT_KINDS:
         counts = [result.counts(kind) for result in results]
         if any(count not in ("", "-") for count in counts):
             widths[kind] = max(map(len, (kind, *counts)))
@@ -274,7 +274,7 @@ def render_page(
     return styled_page(
         "check.html.j2",
         name=name,
-        columns=COLUMNS,
+        columns=TEXT_KINDS,
         fates=fates,
         count=len(results),
         wrong=sum(bool(item.findings) for item in results),

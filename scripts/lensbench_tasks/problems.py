@@ -13,7 +13,7 @@ from lensbench.judging.judges.normalising import FILE_EXTENSIONS, normalise
 from lensbench_tasks.proofs import task_problems
 from lensbench_tasks.survey import Survey
 
-MIN_CRITERIA, MAX_CRITERIA = 3, 5
+FEWEST_CRITERIA, MOST_CRITERIA = 3, 5
 SIMILAR, SHARED = 0.8, 0.5
 """Thresholds for near duplicates: overlap of the questions' subjects, and of the proofs' facts."""
 
@@ -53,7 +53,7 @@ class Problem(NamedTuple):
 _TOOLS = """
     Bash Grep Glob LS ToolSearch WebFetch WebSearch TodoWrite NotebookEdit MultiEdit Subagent MCP LSP grep ripgrep rg
     ack glob read_file list_dir codebase_search apply_patch lens"""
-TOOLS = frozenset(_TOOLS.split())
+AGENT_TOOLS = frozenset(_TOOLS.split())
 """Names of agents' tools, besides those of the configured servers; names that the repository defines are exempt."""
 _LINE = re.compile(r"(?i)\blines? \d+|\.\w{1,4}:\d+|#L\d+|\bL\d+\b")
 _ENDINGS = "|".join(sorted(FILE_EXTENSIONS, key=len, reverse=True))
@@ -90,8 +90,8 @@ def find_problems(
 
 def _of_the_form(task: Task) -> Iterator[Problem]:
     count = len(task.criteria)
-    if not MIN_CRITERIA <= count <= MAX_CRITERIA:
-        text = f"it has {count} criteria; {MIN_CRITERIA} to {MAX_CRITERIA} are required"
+    if not FEWEST_CRITERIA <= count <= MOST_CRITERIA:
+        text = f"it has {count} criteria; {FEWEST_CRITERIA} to {MOST_CRITERIA} are required"
         yield Problem("criteria_count", text)
     for number, criterion in enumerate(task.criteria, 1):
         if not criterion.mechanical:
@@ -157,7 +157,7 @@ def _of_the_prompt(task: Task, survey: Survey, tools: Collection[str]) -> Iterat
         elif _paths_are_given(criterion, task.prompt):
             text = "the question names the file that the criterion asks for"
             yield Problem("path_given", text, number)
-    names = [tool for tool in sorted({*TOOLS, *tools}) if _names(tool, task.prompt, survey)]
+    names = [tool for tool in sorted({*AGENT_TOOLS, *tools}) if _names(tool, task.prompt, survey)]
     if names:
         yield Problem("names_tool", f"the question names a tool: {', '.join(names)}")
     if match := _LINE.search(task.prompt):

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-MAX_TERMS = 14
-MAX_TEXT = 8_000
+MOST_TERMS = 14
+MAX_PROMPT = 8_000
 
 STOP_WORDS = frozenset(
     Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split()
@@ -34,14 +34,14 @@ QUOTED = re.compile(r"\"([^\"\n]{2,200})\"|“([^”\n]{2,200})”|(?<!\w)'([^'\
 FILE_PATH = re.compile(
     r"(?<![\w/])[\w.-]{1,200}(?:/[\w.-]+)+|\b[\w-]{1,200}\.(?:py|pyi|js|jsx|ts|tsx|go|rs|java|cs|toml|cfg|ini)\b"
 )
-IDENTIFIER = re.compile(
+CODE_WORD = re.compile(
     r"--[a-z][\w-]+|\b(?:\w{1,200}\.){1,20}[A-Za-z_]\w+(?:\(\))?|\b\w+\(\)|\b_*[A-Za-z0-9]+_\w+|\b[a-z]+[A-Z]\w*"
     r"|\b[A-Z]+[a-z]+[A-Z]\w*|\b[A-Z]{2,}[A-Z0-9]*\b"
 )
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 WORD = re.compile(r"[A-Za-z][A-Za-z']+")
 NAME = re.compile(r"[A-Za-z_]\w*")
-ENDINGS = (
+SUFFIXES = (
     ("ations", "at", 4),
     ("ation", "at", 4),
     ("ators", "at", 4),
@@ -90,7 +90,7 @@ def read_question(prompt: str) -> Question:
         key = term.text.lower()
         if key not in terms or terms[key].weight < term.weight:
             terms[key] = term
-    heaviest = sorted(terms.values(), key=lambda term: -term.weight)[:MAX_TERMS]
+    heaviest = sorted(terms.values(), key=lambda term: -term.weight)[:MOST_TERMS]
     files = set()
     identifiers: dict[str, None] = {}
     for term in heaviest:
@@ -114,13 +114,13 @@ def question_text(prompt: str) -> str:
         if has_text and is_form:
             break
         lines.append(line)
-    return "\n".join(lines)[:MAX_TEXT]
+    return "\n".join(lines)[:MAX_PROMPT]
 
 
 def stem(word: str) -> str:
     """`word` without a grammatical ending, never shorter than three letters: `parsing`, `parses` and `parsed` agree."""
     word = word.lower()
-    for ending, rest, least in ENDINGS:
+    for ending, rest, least in SUFFIXES:
         root = word[: -len(ending)]
         is_word = len(root) >= least and VOWEL.search(root)
         if word.endswith(ending) and is_word and not word.endswith("ss"):
@@ -142,9 +142,9 @@ def _terms(text: str) -> Iterator[Term]:
     for path in FILE_PATH.findall(prose):
         yield from _code_terms(path, 2.0)
     prose = FILE_PATH.sub(" ; ", prose)
-    for identifier in IDENTIFIER.findall(prose):
+    for identifier in CODE_WORD.findall(prose):
         yield from _code_terms(identifier, 2.5)
-    prose = IDENTIFIER.sub(" ; ", prose)
+    prose = CODE_WORD.sub(" ; ", prose)
     for number in NUMBER.findall(prose):
         yield Term(number, 0.6, (number,), True)
     yield from _word_terms(prose)

@@ -40,7 +40,7 @@ from lensbench.runs.first_requests import excluded_tools, first_request
 from lensbench.runs.requests_file import Addition, RequestFindings
 from lensbench.runs.server_packages import fetch_packages
 
-SHOWN = 160
+SHOWN_CHARS = 160
 """Characters of a part that a line on the terminal has; the whole part is in the file."""
 
 
@@ -136,8 +136,8 @@ def _lines(name: str, found: list[Difference], addition: Addition, file: Path) -
     yield f"\n{printable(name)}:"
     for part in found:
         line = printable(part.line)
-        more = f" ... ({len(part.text.encode()):,} bytes)" if len(line) > SHOWN else ""
-        yield f"  {line[:SHOWN]}{more}"
+        more = f" ... ({len(part.text.encode()):,} bytes)" if len(line) > SHOWN_CHARS else ""
+        yield f"  {line[:SHOWN_CHARS]}{more}"
     if not found:
         yield "  no difference: the requests are the same"
     yield (

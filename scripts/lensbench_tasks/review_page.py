@@ -18,7 +18,7 @@ from lensbench_tasks.survey import Survey
 AROUND = 2
 """Lines of source shown before and after a quote."""
 MAX_LINE = 200
-LONGEST = 12
+MAX_QUOTE_LINES = 12
 """The maximum number of lines of a quote."""
 
 
@@ -72,7 +72,7 @@ def _source(proof: Proof, survey: Survey) -> dict[str, str]:
     start, end = _extent(proof, survey, len(lines))
     hits = []
     for number in range(start, end):
-        if flat(proof.quote) in flat(" ".join(lines[number : number + LONGEST])):
+        if flat(proof.quote) in flat(" ".join(lines[number : number + MAX_QUOTE_LINES])):
             hits.append(number)
     first = hits[0] if hits else start
     while first + 1 in hits:  # the match may start before the quote: take its last start

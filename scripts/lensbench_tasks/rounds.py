@@ -12,7 +12,7 @@ from lensbench.core.tasks import Category, Task
 from lensbench_tasks.problems import Problem
 from lensbench_tasks.trial import TrialScores
 
-SHORT = {
+SHORT_CATEGORIES = {
     Category.EXPLORATORY: "exp",
     Category.DEBUG: "dbg",
     Category.CHANGE_IMPACT: "chg",
@@ -85,7 +85,7 @@ def missing_of(count: int, earlier: Sequence[Task] = ()) -> dict[Category, int]:
 def last_numbers(name: str, earlier: Sequence[Task]) -> dict[Category, int]:
     """The highest number in the ids of earlier tasks of the set `name`, by category; 0 without one."""
     last = {}
-    for category, short in SHORT.items():
+    for category, short in SHORT_CATEGORIES.items():
         numbers = [0]
         for task in earlier:
             numbers += map(int, re.findall(rf"^{name}-{short}-(\d+)$", task.id))

@@ -12,9 +12,9 @@ from typing import Self
 
 from lensbench.core.project_files import is_test
 from lensbench_tasks.parsers.code import Code, Definition, read_code
-from lensbench_tasks.parsers.files import Source, list_sources, read_text
+from lensbench_tasks.parsers.files import SourceFile, list_sources, read_text
 from lensbench_tasks.parsers.grammars import SOURCES
-from lensbench_tasks.parsers.imports import Found, resolve_imports
+from lensbench_tasks.parsers.imports import ResolvedImport, resolve_imports
 
 _NOT_OWN = re.compile(
     r"(^|/)(examples?|docs?|benchmarks?|vendor|_?vendored|third_party|dist|node_modules|build)/"
@@ -27,13 +27,13 @@ class Survey:
     """The facts of one tree. Paths are relative, with forward slashes."""
 
     root: Path
-    listed: tuple[Source, ...]
+    listed: tuple[SourceFile, ...]
     """All files; those that have no text are nowhere else."""
     texts: Mapping[str, str]
     """The text of every file."""
     codes: Mapping[str, Code]
     languages: Mapping[str, str | None]
-    found: Mapping[str, Sequence[Found]]
+    found: Mapping[str, Sequence[ResolvedImport]]
     """The imports of each file."""
 
     @classmethod

@@ -24,9 +24,9 @@ if TYPE_CHECKING:  # Snakemake imports every logger plugin at every start
     from lensbench.core.records import RunId
     from lensbench.workflow.status import Status
 
-EVERY_S = 60.0
+LINE_EVERY_S = 60.0
 """Between two lines in a file."""
-SILENCE_S = 8.0
+REDRAWN_EVERY_S = 8.0
 """Between two drawings on a terminal, while nothing happens."""
 _CLEAR = "\r\x1b[J"
 _UNSAID_EVENTS = frozenset(
@@ -139,7 +139,7 @@ class LogHandler(LogHandlerBase):
     def _is_due(self, has_ended: bool) -> bool:
         if self._is_over or self._is_terminal:
             return self._is_over or has_ended or bool(self._runs)
-        return has_ended and time.monotonic() - self._drawn_at >= EVERY_S
+        return has_ended and time.monotonic() - self._drawn_at >= LINE_EVERY_S
 
     def _is_said(self, record: LogRecord) -> bool:
         text = str(record.msg or "")
@@ -201,7 +201,7 @@ class LogHandler(LogHandlerBase):
             self._ticking.start()
 
     def _redraw(self) -> None:
-        every_s = SILENCE_S if self._is_terminal else EVERY_S
+        every_s = REDRAWN_EVERY_S if self._is_terminal else LINE_EVERY_S
         while not self._ended.wait(every_s / 8):
             with self.lock or nullcontext():
                 if self._is_over:

@@ -17,7 +17,7 @@ from test_tee import client
 
 from fakes.messages_api import read_rules, serving
 from lensbench_demo.agent_check import main
-from lensbench_demo.agent_facts import SHOWN
+from lensbench_demo.agent_facts import SHOWN_BY_KIND
 from programs import refusal
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -199,7 +199,7 @@ def test_which_facts_a_kind_shows_and_which_the_tee_sees(tmp_path: Path, kind: s
     }
     code, output, errors = check(tmp_path, kind, command=commands[kind])
     assert code == 0, errors
-    assert facts(output) == expected(SHOWN[kind])
+    assert facts(output) == expected(SHOWN_BY_KIND[kind])
 
 
 def facts(output: str) -> dict[str, str]:
@@ -220,11 +220,11 @@ MORE = {"claude-agent-acp": ("tokens", "cost")}
 def test_the_table_of_the_docs_is_what_agent_check_finds() -> None:
     text = (DOCS / "agents.md").read_text()
     table = re.findall(r"(?m)^\| `([\w-]+)`(?:, ([\w -]+))? \|((?:[^|\n]+\|){7})$", text)
-    assert {kind for kind, _, _ in table} == {*SHOWN}
+    assert {kind for kind, _, _ in table} == {*SHOWN_BY_KIND}
     assert len([kind for kind, _, _ in table if kind == "acp"]) == len(PROGRAMS)
     for kind, program, cells in table:
         found = zip(ALL, cells.split("|"), strict=False)
-        shown = {*SHOWN[kind], *MORE.get(program, ())}
+        shown = {*SHOWN_BY_KIND[kind], *MORE.get(program, ())}
         assert {fact for fact, cell in found if cell.strip() == "yes"} == shown, (kind, program)
 
 
@@ -247,7 +247,7 @@ def test_which_facts_our_own_adapters_show(
         }
         code, output, errors = check(tmp_path, cli.kind, command=cli.argv, **service, **LIVE)
     assert code == 0, output + errors
-    assert facts(output) == expected(SHOWN[cli.kind])
+    assert facts(output) == expected(SHOWN_BY_KIND[cli.kind])
 
 
 @pytest.mark.live
@@ -261,7 +261,7 @@ def test_which_facts_a_program_shows_by_the_protocol(
         settings = {"command": [launcher], "pass_env": ["LIVE_TEST_KEY"], **LIVE}
         code, output, errors = check(tmp_path, "acp", **settings)
     assert code == 0, output + errors
-    assert facts(output) == expected((*SHOWN["acp"], *MORE.get(program.name, ())))
+    assert facts(output) == expected((*SHOWN_BY_KIND["acp"], *MORE.get(program.name, ())))
 
 
 def test_an_agent_that_drops_its_server_fails(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from live_agents import CLIS, KEY, Cli
 
 from lensbench.agents import programs
-from lensbench.agents.listener import REFUSAL
+from lensbench.agents.listener import REFUSED_STATUS
 
 
 class Service(ThreadingHTTPServer):
@@ -31,7 +31,7 @@ class Refusing(BaseHTTPRequestHandler):
         for name in ("authorization", "x-api-key", "x-goog-api-key"):
             if name in self.headers:
                 self.server.keys.add(self.headers[name].removeprefix("Bearer "))
-        self.send_error(REFUSAL)
+        self.send_error(REFUSED_STATUS)
 
     def log_message(self, format: str, *arguments: object) -> None:
         """Standard error stays the program's."""

@@ -168,7 +168,7 @@ def test_a_gateway_serves_all_with_a_token_from_environment(
     assert (
         written["provider"]["gateway"]["options"]["baseURL"] == "https://api.z.ai/api/anthropic/v1"
     )
-    assert invocation.env[opencode.TOKEN] == "secret-value"
+    assert invocation.env[opencode.TOKEN_VARIABLE] == "secret-value"
     assert "secret-value" not in f"{invocation.argv}{written}"
 
 

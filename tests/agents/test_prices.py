@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lensbench.agents.prices import KINDS, listed, price_of
+from lensbench.agents.prices import TOKEN_KINDS, listed, price_of
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_a_model_has_the_price_of_its_own_name_and_day(
 ) -> None:
     price = price_of(model, {}, day)
     assert price is not None
-    assert tuple(price[kind] for kind in KINDS) == dollars
+    assert tuple(price[kind] for kind in TOKEN_KINDS) == dollars
 
 
 def test_a_name_that_only_begins_like_another_has_no_price() -> None:
@@ -53,7 +53,7 @@ def test_no_pattern_covers_a_model_of_another_price() -> None:
         right = tool.on_day(model, day)
         price = price_of(model.id, {}, f"{day}-28")
         names += 1
-        shown = price and ", ".join(f"{kind}: {price[kind]:g}" for kind in KINDS)
+        shown = price and ", ".join(f"{kind}: {price[kind]:g}" for kind in TOKEN_KINDS)
         if shown != right:
             differences.append((maker, model.id, right, shown))
     assert names > 300
@@ -65,7 +65,7 @@ def test_every_listed_name_and_alias_has_the_price_of_its_own_row(between: str) 
     others = {}
     for pattern, own in listed().items():
         found = price_of(pattern.replace("*", between), {}, "2000-01-01")
-        if found is None or any(found[kind] != own[kind] for kind in KINDS):
+        if found is None or any(found[kind] != own[kind] for kind in TOKEN_KINDS):
             others[pattern] = found
     assert len(listed()) > 300
     assert others == {}

@@ -9,7 +9,7 @@ import pytest
 
 from lensbench.agents import services
 from lensbench.agents.services import (
-    LONGEST_S,
+    LONGEST_WAIT_S,
     pause_left,
     record_response,
     service_of,
@@ -122,7 +122,7 @@ def test_the_pause_grows_while_refusals_go_on_and_is_short_again_after_an_answer
         refuse()  # the others that were refused in the same moment
         lengths.append(state("s")["pause_s"])
         wait_for("s", "a")
-    assert lengths == [30, 60, 120, 240, 480, LONGEST_S, LONGEST_S]
+    assert lengths == [30, 60, 120, 240, 480, LONGEST_WAIT_S, LONGEST_WAIT_S]
     record_response("s", False, time.time())
     refuse()
     assert state("s")["pause_s"] == 30

@@ -7,7 +7,7 @@ import pytest
 
 from lensbench.core.errors import UserError
 from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Call, Outcome, bounded
-from lensbench.core.system.yaml_places import MAX_BYTES
+from lensbench.core.system.yaml_places import MAX_YAML_BYTES
 from lensbench.plan.task_files import read_scenarios
 from lensbench.results.page.answers import LONGEST_ANSWER, Evidence, mark_answer
 from lensbench.runs.attempt import server_calls
@@ -51,5 +51,5 @@ def test_a_task_set_without_end_is_not_read(tmp_path: Path) -> None:
     endless = tmp_path / "set.yaml"
     with endless.open("wb") as file:
         file.truncate(60_000_000_000)
-    with pytest.raises(UserError, match=f"is larger than {MAX_BYTES} bytes"):
+    with pytest.raises(UserError, match=f"is larger than {MAX_YAML_BYTES} bytes"):
         read_scenarios([str(endless)])

@@ -2,7 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.core.system.yaml_places import MAX_BYTES, Document, DocumentError, parse_document
+from lensbench.core.system.yaml_places import (
+    MAX_YAML_BYTES,
+    Document,
+    DocumentError,
+    parse_document,
+)
 
 BOMB = b"a: &a [x,x]\n" + b"".join(
     b"%c: &%c [*%c,*%c]\n" % (c, c, c - 1, c - 1) for c in range(ord("b"), ord("k"))
@@ -36,7 +41,7 @@ BOMB = b"a: &a [x,x]\n" + b"".join(
         (b"a: 2024-13-45\n", 1, "not valid YAML"),
         (b'a: "\\ud800"\n', 1, "not valid YAML"),
         (b"a: \x00\n", 1, "not valid YAML"),
-        (b"x" * (MAX_BYTES + 1), 1, "at most"),
+        (b"x" * (MAX_YAML_BYTES + 1), 1, "at most"),
     ],
 )
 def test_what_cannot_be_read_safely_is_an_error_with_its_line(

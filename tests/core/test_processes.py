@@ -155,7 +155,7 @@ def test_a_reader_that_fails_and_a_program_that_another_thread_waits_for_leave_n
     ("limit", "most", "line"),
     [
         ("MAX_OUTPUT", 1_000_000, "y"),
-        *(("MAX_PIECES", 20_000, piece * 300) for piece in ("", "[],", "{}")),
+        *(("MAX_OUTPUT_PIECES", 20_000, piece * 300) for piece in ("", "[],", "{}")),
     ],
 )
 def test_what_prints_without_end_is_ended(

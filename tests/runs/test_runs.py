@@ -25,7 +25,7 @@ from lensbench.plan.freeze import write_plan
 from lensbench.repositories.prepare import main as fetch
 from lensbench.runs import attempt as attempts
 from lensbench.runs import run as runs
-from lensbench.runs.run import KEPT, make_run, read_job
+from lensbench.runs.run import KEPT_ANSWER, make_run, read_job
 from lensbench.runs.stopping import StopEverything, repeated, spent, why_stopped
 from lensbench.runs.validity import judge_validity
 from lensbench.workflow.read_schedule import read_schedule
@@ -648,7 +648,10 @@ def test_a_job_that_is_killed_after_its_agent_ended_is_not_paid_for_twice(bench:
     )
     assert done.returncode == -9
     assert not view_of(bench, run).exists()
-    assert (make_run(read_job(bench, run, 0)), record_of(bench, run).attempt.reason) == (KEPT, "")
+    assert (make_run(read_job(bench, run, 0)), record_of(bench, run).attempt.reason) == (
+        KEPT_ANSWER,
+        "",
+    )
     assert (spent(bench).runs, view_of(bench, run).exists()) == (1, True)
 
 
@@ -683,7 +686,7 @@ def test_a_run_that_kills_its_job_while_it_is_checked_is_repeated_until_it_is_gi
     killed_while_checking(bench)
     assert spent(bench).runs == 2
     job = read_job(bench, RUN, 0)
-    assert make_run(job._replace(plan=job.plan | {"max_rounds": 1})) == KEPT
+    assert make_run(job._replace(plan=job.plan | {"max_rounds": 1})) == KEPT_ANSWER
     assert [entry.read_discard().reason for entry in entries(bench, RUN)] == ["harness_failed"] * 2
     judge_validity(bench)
     row = next(

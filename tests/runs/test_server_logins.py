@@ -250,7 +250,7 @@ def test_a_token_that_a_server_refuses_only_in_the_run_is_named(bench: Path, log
 def test_a_command_that_prints_no_token_stops_everything_before_the_agent_starts(
     bench: Path, command: list[str], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_logins, "LIMIT_S", 0.5)
+    monkeypatch.setattr(server_logins, "LOGIN_LIMIT_S", 0.5)
     monkeypatch.setenv("MY_KEY", "k3y-of-mine")
     entry = {"url": "http://127.0.0.1:1/mcp", "headers": {"X": "${token}"}}
     write_mcp(entry | {"token_command": command})

@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from gate_settings import DEFAULTS
 from lensbench.core.conditions import Sides
-from lensbench.core.frozen_plan import GateSettings, Verdict
+from lensbench.core.frozen_plan import GateSettings, VerdictName
 from lensbench.core.records import RunId
 from lensbench.runs.made_with import Starts
 from lensbench.scores import intervals
@@ -372,7 +372,7 @@ savings = st.builds(
     mean=st.floats(-0.5, 0.5),
     spread=st.floats(0, 0.5),
     tasks=st.integers(2, 200),
-    verdict=st.sampled_from(get_args(Verdict)),
+    verdict=st.sampled_from(get_args(VerdictName)),
     reasons=st.lists(st.sampled_from(REASONS), max_size=3),
     saving=st.none() | savings,
     people=st.sampled_from([0, 24]),
@@ -385,7 +385,7 @@ def test_whatever_was_found_the_sentence_has_at_most_three_parts_and_60_words(
     mean: float,
     spread: float,
     tasks: int,
-    verdict: Verdict,
+    verdict: VerdictName,
     reasons: list[Reason],
     saving: Saving | None,
     people: int,

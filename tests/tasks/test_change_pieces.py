@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lensbench_tasks.changes.kinds import Kind, kind_of
+from lensbench_tasks.changes.kinds import FileKind, kind_of
 from lensbench_tasks.changes.pieces import apply, differences, own_names, patch
 from lensbench_tasks.changes.prompts import entry_of
 from lensbench_tasks.changes.reducing import Separate, separate
@@ -17,26 +17,26 @@ from stock import write
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        ("src/shop/cart.py", Kind.SOURCE),
-        ("index.js", Kind.SOURCE),
-        ("lib/parse.ts", Kind.SOURCE),
-        ("tests/test_cart.py", Kind.TEST),
-        ("tests/data/a.json", Kind.TEST),
-        ("conftest.py", Kind.TEST),
-        ("src/parse.spec.ts", Kind.TEST),
-        ("test/basic.ts", Kind.TEST),
-        ("cart_test.go", Kind.TEST),
-        ("src/__tests__/a.tsx", Kind.TEST),
-        ("docs/conf.py", Kind.OTHER),
-        ("README.md", Kind.OTHER),
-        ("setup.py", Kind.OTHER),
-        ("bench/run.js", Kind.OTHER),
-        ("vitest.config.ts", Kind.OTHER),
-        ("src/latest.py", Kind.SOURCE),
-        ("src/contest.py", Kind.SOURCE),
+        ("src/shop/cart.py", FileKind.SOURCE),
+        ("index.js", FileKind.SOURCE),
+        ("lib/parse.ts", FileKind.SOURCE),
+        ("tests/test_cart.py", FileKind.TEST),
+        ("tests/data/a.json", FileKind.TEST),
+        ("conftest.py", FileKind.TEST),
+        ("src/parse.spec.ts", FileKind.TEST),
+        ("test/basic.ts", FileKind.TEST),
+        ("cart_test.go", FileKind.TEST),
+        ("src/__tests__/a.tsx", FileKind.TEST),
+        ("docs/conf.py", FileKind.OTHER),
+        ("README.md", FileKind.OTHER),
+        ("setup.py", FileKind.OTHER),
+        ("bench/run.js", FileKind.OTHER),
+        ("vitest.config.ts", FileKind.OTHER),
+        ("src/latest.py", FileKind.SOURCE),
+        ("src/contest.py", FileKind.SOURCE),
     ],
 )
-def test_a_file_is_source_test_or_neither(path: str, kind: Kind) -> None:
+def test_a_file_is_source_test_or_neither(path: str, kind: FileKind) -> None:
     assert kind_of(path) is kind
 
 

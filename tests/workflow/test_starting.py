@@ -14,7 +14,7 @@ from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import ROOT
 from lensbench.plan.reading import load_config
 from lensbench_demo.setup import (
-    KINDS,
+    AGENT_KINDS,
     Wishes,
     ask,
     config_text,
@@ -179,14 +179,14 @@ def test_a_server_is_a_command_line_or_an_address() -> None:
     }
 
 
-@pytest.mark.parametrize("agent", KINDS)
+@pytest.mark.parametrize("agent", AGENT_KINDS)
 @pytest.mark.parametrize("version", ["", "2.10"])
 def test_any_agent_s_config_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: str, version: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    wishes = Wishes("mine", "true", agent, KINDS[agent].model, "")
-    key = KINDS[agent].key
+    wishes = Wishes("mine", "true", agent, AGENT_KINDS[agent].model, "")
+    key = AGENT_KINDS[agent].key
     if agent == "acp":
         wishes = wishes._replace(command="gemini --acp")
         key = "GEMINI_API_KEY"
@@ -195,7 +195,7 @@ def test_any_agent_s_config_holds(
     config = load_config(yaml.safe_load(config_text(wishes, version, ["find"], 29)))
     assert config.run_id == "mine"
     assert config.conditions["with"].tools == ("find",)
-    assert (config.agent.kind, config.agent.model) == (agent, KINDS[agent].model)
+    assert (config.agent.kind, config.agent.model) == (agent, AGENT_KINDS[agent].model)
     if agent != "offline":
         assert (config.agent.version, config.agent.pass_env) == (version, (key,))
         assert config.agent.command == (("gemini", "--acp") if agent == "acp" else ())

@@ -20,7 +20,7 @@ from typing import IO, Any, NoReturn
 
 Message = dict[str, Any]
 
-KINDS = {
+TOOL_KINDS = {
     "execute": ("Bash",),
     "read": ("Read",),
     "search": ("Grep", "Glob"),
@@ -30,7 +30,7 @@ KINDS = {
     "fetch": ("WebFetch", "WebSearch"),
 }
 """A kind of tool call -> the config's tools that allow it; other kinds, such as those of servers, are allowed."""
-ENDINGS = {
+STOP_REASONS = {
     "end_turn": "finished",
     "max_tokens": "limit",
     "max_turn_requests": "limit",
@@ -128,7 +128,7 @@ class Client:
         """Prints the answer and the end."""
         self._end_of_words()
         reason = result.get("stopReason")
-        facts: Message = {"ended": ENDINGS.get(str(reason), str(reason))}
+        facts: Message = {"ended": STOP_REASONS.get(str(reason), str(reason))}
         tokens = tokens_of(_mapping(result.get("usage")))
         if tokens and self.agent not in LAST_REQUEST_ONLY:
             facts["tokens"] = tokens
@@ -176,7 +176,7 @@ class Client:
 
     def _permitted(self, params: Message) -> Message:
         """The outcome of a question for permission: once, and by the kind of the call."""
-        allowing = KINDS.get(str(_mapping(params.get("toolCall")).get("kind")))
+        allowing = TOOL_KINDS.get(str(_mapping(params.get("toolCall")).get("kind")))
         is_allowed = allowing is None or not {*allowing}.isdisjoint(self._settings["tools"])
         wanted = "allow" if is_allowed else "reject"
         options = {option.get("kind"): option for option in params.get("options") or ()}

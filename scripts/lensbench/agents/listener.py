@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-REFUSAL = 403
+REFUSED_STATUS = 403
 """A status that no program asks again after."""
 _MESSAGE = "this listener only keeps requests"
 _BODY = json.dumps(
     {
         "type": "error",
-        "error": {"type": "permission_error", "message": _MESSAGE, "code": REFUSAL},
+        "error": {"type": "permission_error", "message": _MESSAGE, "code": REFUSED_STATUS},
     }
 ).encode()
 
@@ -46,7 +46,7 @@ class _Handler(BaseHTTPRequestHandler):
         if body:
             self.server.bodies.append(body)
         with suppress(OSError):
-            self.send_response(REFUSAL)
+            self.send_response(REFUSED_STATUS)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(_BODY)))
             self.end_headers()

@@ -16,8 +16,8 @@ from lensbench.core.records import Outcome
 from lensbench.core.system.places import TEMPLATES
 
 Prices = Mapping[str, ModelPrice]
-Kind = Literal["input", "cache_read", "cache_write", "output"]
-KINDS: tuple[Kind, ...] = ("input", "cache_read", "cache_write", "output")
+TokenKind = Literal["input", "cache_read", "cache_write", "output"]
+TOKEN_KINDS: tuple[TokenKind, ...] = ("input", "cache_read", "cache_write", "output")
 
 
 HOUR = 2.0
@@ -64,7 +64,7 @@ def _first(name: str, prices: Prices) -> ModelPrice | None:
 
 def in_words(model: str, price: ModelPrice) -> str:
     amounts = []
-    for kind in KINDS:
+    for kind in TOKEN_KINDS:
         amounts.append(f"${price[kind]:g} {kind.replace('_', ' ')}")
     listing = [text for text in (price["source"], price["date"]) if text]
     source = ", ".join(listing) or "`prices` in the config"
@@ -93,7 +93,7 @@ def priced(outcome: Outcome, own: Prices, day: str = "") -> Outcome:
 def _cost(outcome: Outcome, price: ModelPrice) -> float:
     """US dollars. What stays in the cache for an hour costs twice the input to write."""
     tokens = outcome.tokens or {}
-    dollars = sum(price[kind] * tokens.get(kind, 0) for kind in KINDS)
+    dollars = sum(price[kind] * tokens.get(kind, 0) for kind in TOKEN_KINDS)
     for_an_hour = min(outcome.cache_write_1h or 0, tokens.get("cache_write", 0))
     dollars += (HOUR * price["input"] - price["cache_write"]) * for_an_hour
     return dollars / 1e6

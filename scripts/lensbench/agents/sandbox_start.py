@@ -36,7 +36,7 @@ KEYRING_CALLS = {
 }
 """Architecture -> the numbers of add_key, request_key and keyctl (linux/audit.h, the tables of system calls)."""
 GB = 1_000_000_000
-LOOK_S = 2.0
+DISK_CHECK_S = 2.0
 """Seconds between disk checks; slow checks are done less often."""
 FULL = "over_limit"
 """The file in the private folder that names the limit that ended the sandbox."""
@@ -366,13 +366,13 @@ def _watch_disk(sandbox: int, folder: str, disk: float, has_ended: Callable[[flo
     import signal
 
     limit = _size(folder) + disk
-    pause_s = LOOK_S
+    pause_s = DISK_CHECK_S
     while not has_ended(pause_s):
         began = time.monotonic()
         if _size(folder) > limit:
             _write(f"{folder}/{FULL}", f"more than {disk / GB:g} GB of disk (limits.disk_gb)")
             signal.pidfd_send_signal(sandbox, signal.SIGKILL)
-        pause_s = max(LOOK_S, 20 * (time.monotonic() - began))
+        pause_s = max(DISK_CHECK_S, 20 * (time.monotonic() - began))
 
 
 def _size(folder: str) -> int:

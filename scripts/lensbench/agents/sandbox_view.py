@@ -28,7 +28,7 @@ _LARGE = (
 """Folders with too many others to look for installations more than one level below."""
 
 
-TEMPORARY = ("/tmp/", "/var/tmp/")
+TEMPORARY_FOLDERS = ("/tmp/", "/var/tmp/")
 """Paths in the sandbox of the folder for temporary files."""
 
 
@@ -75,7 +75,7 @@ def mounts_of(visible: Iterable[str], secret: Iterable[str], tmp: str) -> list[s
 
 def _below_temporary(path: str) -> str:
     """The path below the folder for temporary files; "" for a path elsewhere."""
-    for folder in TEMPORARY:
+    for folder in TEMPORARY_FOLDERS:
         if path.startswith(folder):
             return path.removeprefix(folder)
     return ""

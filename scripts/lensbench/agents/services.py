@@ -22,7 +22,7 @@ from lensbench.core.system.locks import locked
 PLACE = Path("bench/.services")
 """Relative to the project's folder, in which every program is started."""
 FIRST_S = 30.0
-LONGEST_S = 600.0
+LONGEST_WAIT_S = 600.0
 LONGEST_WINDOW_S = 86_400.0
 """Until a plan's window resets later than this, nobody waits: everything stops."""
 CHECK_S = 30.0
@@ -94,7 +94,7 @@ def record_response(
         is_news = started_at >= state["until"]
         if is_refusal and (now >= state["until"] or (resets_at or 0) > state["until"]):
             growth = 2 if is_news else 1
-            pause_s = min(max(FIRST_S, state["pause_s"] * growth), LONGEST_S)
+            pause_s = min(max(FIRST_S, state["pause_s"] * growth), LONGEST_WAIT_S)
             pause = {
                 "pause_s": pause_s,
                 "until": max(now + pause_s, resets_at or 0),
@@ -115,7 +115,7 @@ def _read(service: str, place: Path = PLACE) -> dict[str, float]:
         pause = {name: float(state.get(name, 0)) for name in _NO_PAUSE}
     except (OSError, ValueError, AttributeError, TypeError):
         return dict(_NO_PAUSE)
-    longest = LONGEST_WINDOW_S if pause["is_window"] else LONGEST_S
+    longest = LONGEST_WINDOW_S if pause["is_window"] else LONGEST_WAIT_S
     is_possible = pause["until"] <= time.time() + longest  # the clock may have been wrong
     return pause if is_possible else dict(_NO_PAUSE)
 

@@ -30,7 +30,7 @@ from lensbench.core.records import Outcome, Tap, bounded, completed
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.processes import EXIT_GRACE_S, MAX_OUTPUT, Ended, run_process
 from lensbench.core.system.redaction import Redactor
-from lensbench.core.system.trees import READ
+from lensbench.core.system.trees import READ_FLAGS
 
 
 class Said(NamedTuple):
@@ -228,7 +228,9 @@ def place_of(error: BaseException) -> str:
 def read_text(path: str) -> str:
     """The text of a file written by the agent; "" for a link, which could lead to files that the agent cannot read."""
     try:
-        with open(os.open(path, READ), encoding="utf-8", errors="replace", newline="") as file:
+        with open(
+            os.open(path, READ_FLAGS), encoding="utf-8", errors="replace", newline=""
+        ) as file:
             return file.read(MAX_OUTPUT) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else ""
     except OSError:
         return ""

@@ -18,7 +18,7 @@ from typing import Any
 
 from lensbench.agents import Assignment, load_adapter
 from lensbench.agents.sandbox import Place
-from lensbench.agents.tee import FILE, FROM_SERVER, TO_SERVER, before
+from lensbench.agents.tee import FROM_SERVER, TAPS_FILE, TO_SERVER, before
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.preflight_results import BYTES_A_TOKEN
@@ -57,7 +57,7 @@ def tapped(run: Assignment, place: Place) -> Iterator[Assignment]:
 
 def tap_file(place: Place) -> str:
     """The file with the notes, by its path outside the sandbox."""
-    return os.path.join(place.private, "session", FILE)
+    return os.path.join(place.private, "session", TAPS_FILE)
 
 
 def _words_file(place: Place) -> str:

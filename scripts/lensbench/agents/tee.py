@@ -21,16 +21,16 @@ if TYPE_CHECKING:  # as in sandbox_start: mypy takes it for true
     from typing import Any
 
 TO_SERVER, FROM_SERVER = "to_server", "from_server"
-SMALL = 1 << 16
+PIPE_BYTES = 1 << 16
 """Bytes up to which a message is noted before it is passed on, so that whoever ends this process cannot hide it."""
-LONGEST = 16_000_000
+LONGEST_MESSAGE = 16_000_000
 """Bytes of a message that is read; longer ones are only passed on."""
 MOST_ROWS = 20_000
 """Rows of one server."""
 MOST_TEXT = 400
 """Characters of a result's text that are noted, as errors are detected in it."""
-LONGEST_NAME = 300
-FILE = "taps.jsonl"
+MAX_NAME_CHARS = 300
+TAPS_FILE = "taps.jsonl"
 _BEGIN = (
     f"import sys; sys.path += [{os.path.dirname(__file__)!r}]; import tee; "
     "tee.tee(sys.argv[5:], *sys.argv[1:4])"
@@ -49,7 +49,7 @@ def behind(command: Sequence[str]) -> Sequence[str]:
     return command[command.index("--") + 1 :] if _BEGIN in command[:4] else command
 
 
-class Tap:
+class TapWriter:
     """The notes on one server's messages. No error in it may reach the copying."""
 
     def __init__(self, file: int, server: str) -> None:
@@ -94,8 +94,8 @@ class Tap:
     def _note(self, direction: str, message: dict[str, Any], size: int, now: float) -> None:
         key = repr(message.get("id"))
         if "method" in message:
-            method = message["method"][:LONGEST_NAME]
-            tool = message.get("params", {}).get("name", "")[:LONGEST_NAME]
+            method = message["method"][:MAX_NAME_CHARS]
+            tool = message.get("params", {}).get("name", "")[:MAX_NAME_CHARS]
             if "id" in message:
                 self._waiting[direction, key] = (method, tool, now)
             self.write(direction, method=method, tool=tool, bytes=size, error="", ms=None)
@@ -113,7 +113,7 @@ class Tap:
         if "error" in message:
             facts["error"] = str(message["error"]["message"])[:MOST_TEXT]
         elif method == "tools/list":
-            facts["tools"] = [tool["name"][:LONGEST_NAME] for tool in result["tools"]]
+            facts["tools"] = [tool["name"][:MAX_NAME_CHARS] for tool in result["tools"]]
         elif method == "tools/call":
             text = "\n".join(block.get("text", "") for block in result.get("content", ()))
             facts["text"] = text[:MOST_TEXT]
@@ -123,10 +123,10 @@ class Tap:
         self.write(direction, **facts)
 
 
-class Lines:
+class LineReader:
     """The messages of one direction: lines of a stream that comes in pieces of any size."""
 
-    def __init__(self, tap: Tap, direction: str) -> None:
+    def __init__(self, tap: TapWriter, direction: str) -> None:
         self._tap = tap
         self._direction = direction
         self._rest = bytearray()
@@ -135,7 +135,7 @@ class Lines:
     @property
     def is_small(self) -> bool:
         """True while what is not yet read is short."""
-        return len(self._rest) < SMALL
+        return len(self._rest) < PIPE_BYTES
 
     def feed(self, piece: bytes) -> None:
         """Notes the messages that end in this piece."""
@@ -154,15 +154,15 @@ class Lines:
             self._tap.write("", method="end")
 
     def _keep(self, part: bytes) -> None:
-        self._is_too_long |= len(self._rest) + len(part) > LONGEST
+        self._is_too_long |= len(self._rest) + len(part) > LONGEST_MESSAGE
         if not self._is_too_long:
             self._rest += part
 
 
-def copy(source: int, target: int, lines: Lines) -> None:
+def copy(source: int, target: int, lines: LineReader) -> None:
     """Passes everything on until the end of `source`, or of whoever reads `target`; then closes both."""
     try:
-        while piece := os.read(source, SMALL):
+        while piece := os.read(source, PIPE_BYTES):
             is_small = lines.is_small
             if is_small:
                 lines.feed(piece)
@@ -182,11 +182,11 @@ def _write(target: int, piece: bytes) -> None:
         left = left[os.write(target, left) :]
 
 
-def copy_reworded(source: int, target: int, lines: Lines, words: dict[str, Any]) -> None:
+def copy_reworded(source: int, target: int, lines: LineReader, words: dict[str, Any]) -> None:
     """As `copy`, message by message, with other words."""
     rest = bytearray()
     try:
-        while piece := os.read(source, SMALL):
+        while piece := os.read(source, PIPE_BYTES):
             lines.feed(piece)
             rest += piece
             if b"\n" not in piece:
@@ -248,11 +248,11 @@ def _copy_beside(
     for low, high in zip([2, *kept], [*kept, 1 << 16], strict=True):
         os.closerange(low + 1, high)
     os.chdir("/")
-    tap = Tap(file, name)
+    tap = TapWriter(file, name)
     tap.write("", method="start")
-    asking = (agent[0], ends[0], Lines(tap, TO_SERVER))
+    asking = (agent[0], ends[0], LineReader(tap, TO_SERVER))
     threading.Thread(target=copy, args=asking, daemon=True).start()
-    answers = Lines(tap, FROM_SERVER)
+    answers = LineReader(tap, FROM_SERVER)
     if words:
         copy_reworded(ends[1], agent[1], answers, words)
     else:
@@ -349,7 +349,9 @@ def main() -> None:
     from lensbench.core.system.program import Parser
 
     parser = Parser(prog="lensbench tee", description=main.__doc__)
-    parser.add_argument("--to", default=FILE, help=f"the file for the notes (default: {FILE})")
+    parser.add_argument(
+        "--to", default=TAPS_FILE, help=f"the file for the notes (default: {TAPS_FILE})"
+    )
     parser.add_argument("--server", help="its name in the notes (default: its program)")
     parser.add_argument("command", nargs="+", help="the server's command, after --")
     given = parser.parse_args()

@@ -19,10 +19,10 @@ from urllib.parse import urlsplit
 
 from lensbench.agents.tee import (
     FROM_SERVER,
-    LONGEST,
-    SMALL,
+    LONGEST_MESSAGE,
+    PIPE_BYTES,
     TO_SERVER,
-    Tap,
+    TapWriter,
     opened,
     read_words,
     reworded,
@@ -79,7 +79,7 @@ class Copy:
     """One direction of a connection."""
 
     def __init__(
-        self, tap: Tap, direction: str, source: socket.socket, target: socket.socket
+        self, tap: TapWriter, direction: str, source: socket.socket, target: socket.socket
     ) -> None:
         self._tap = tap
         self._direction = direction
@@ -94,7 +94,7 @@ class Copy:
             with suppress(ValueError, IndexError):  # what cannot be read is only passed on
                 while self._pass_message(fields):
                     pass
-            while piece := self._source.read1(SMALL):
+            while piece := self._source.read1(PIPE_BYTES):
                 self._target.sendall(piece)
 
     def _pass_message(self, fields: Mapping[bytes, bytes]) -> bool:
@@ -125,15 +125,15 @@ class Copy:
         elif head.length:
             self._pass(head.length, is_all=True)
         elif head.length is None and head.status:
-            while self._pass(SMALL, is_all=False):
+            while self._pass(PIPE_BYTES, is_all=False):
                 pass
             self._read(is_end=True)
 
     def _lines(self) -> bytes:
         """The lines up to an empty one. Raises ValueError at the end."""
-        lines = [self._source.readline(LONGEST)]
+        lines = [self._source.readline(LONGEST_MESSAGE)]
         while lines[-1] not in (_LINE, b""):
-            lines.append(self._source.readline(LONGEST))
+            lines.append(self._source.readline(LONGEST_MESSAGE))
         if not lines[-1]:
             self._target.sendall(b"".join(lines))
             raise ValueError
@@ -141,7 +141,7 @@ class Copy:
 
     def _pass_chunks(self) -> None:
         while True:
-            line = self._source.readline(LONGEST)
+            line = self._source.readline(LONGEST_MESSAGE)
             is_last = not line.partition(b";")[0].strip(b"0\r\n ")
             if is_last:
                 self._read(is_end=True)
@@ -150,14 +150,14 @@ class Copy:
                 self._target.sendall(self._lines())
                 return
             self._pass(int(line.partition(b";")[0], 16), is_all=False)
-            self._target.sendall(self._source.readline(LONGEST))
+            self._target.sendall(self._source.readline(LONGEST_MESSAGE))
 
     def _pass(self, size: int, *, is_all: bool) -> bool:
         """Passes so many bytes of a body on, all of it or a part; False when there are no more."""
-        while size and (piece := self._source.read1(min(size, SMALL))):
+        while size and (piece := self._source.read1(min(size, PIPE_BYTES))):
             size -= len(piece)
             self._body += piece
-            is_small = len(self._body) < SMALL
+            is_small = len(self._body) < PIPE_BYTES
             is_end = is_all and not size
             if is_small:
                 self._read(is_end, len(piece))
@@ -176,7 +176,7 @@ class Copy:
             self._body[:] = rest
         if is_end and not self._is_stream:
             self._tap.message(self._direction, bytes(self._body))
-        if is_end or len(self._body) > LONGEST:
+        if is_end or len(self._body) > LONGEST_MESSAGE:
             self._body.clear()
 
 
@@ -184,7 +184,7 @@ class RewordedCopy(Copy):
     """The answers of a server, message by message, with other words."""
 
     def __init__(
-        self, tap: Tap, source: socket.socket, target: socket.socket, words: dict[str, Any]
+        self, tap: TapWriter, source: socket.socket, target: socket.socket, words: dict[str, Any]
     ) -> None:
         super().__init__(tap, FROM_SERVER, source, target)
         self._words = words
@@ -236,15 +236,15 @@ class RewordedCopy(Copy):
         """The body as it comes, without the marks between its chunks."""
         if not head.is_chunked:
             left = head.length
-            while left != 0 and (piece := self._source.read1(min(left or SMALL, SMALL))):
+            while left != 0 and (piece := self._source.read1(min(left or PIPE_BYTES, PIPE_BYTES))):
                 left = None if left is None else left - len(piece)
                 yield piece
             return
-        while size := int(self._source.readline(LONGEST).partition(b";")[0], 16):
-            while size and (piece := self._source.read1(min(size, SMALL))):
+        while size := int(self._source.readline(LONGEST_MESSAGE).partition(b";")[0], 16):
+            while size and (piece := self._source.read1(min(size, PIPE_BYTES))):
                 size -= len(piece)
                 yield piece
-            self._source.readline(LONGEST)
+            self._source.readline(LONGEST_MESSAGE)
         self._lines()
 
     def _reworded_event(self, event: bytes) -> bytes:
@@ -259,7 +259,7 @@ class RewordedCopy(Copy):
         return b"\n".join([*kept, b"data: " + other, b"", b""])
 
 
-def connect(client: socket.socket, url: str, tap: Tap, words: dict[str, Any]) -> None:
+def connect(client: socket.socket, url: str, tap: TapWriter, words: dict[str, Any]) -> None:
     """Copies between a connection and the server of a URL, until one of them ends it; its messages with other words."""
     parts = urlsplit(url)
     is_secure = parts.scheme == "https"
@@ -294,7 +294,7 @@ def connect(client: socket.socket, url: str, tap: Tap, words: dict[str, Any]) ->
         end.close()
 
 
-def serve(server: socket.socket, url: str, tap: Tap, words: dict[str, Any]) -> None:
+def serve(server: socket.socket, url: str, tap: TapWriter, words: dict[str, Any]) -> None:
     """Accepts connections, for ever."""
     while True:
         client = server.accept()[0]
@@ -305,7 +305,7 @@ def main() -> None:
     """Forwards connections to the server of a URL."""
     file, name, words_file = sys.argv[1:]
     url = sys.stdin.readline().strip()
-    tap = Tap(opened(file), name)
+    tap = TapWriter(opened(file), name)
     words = read_words(words_file, name)
     server = socket.create_server(("127.0.0.1", 0), backlog=128)
     print(server.getsockname()[1], flush=True)

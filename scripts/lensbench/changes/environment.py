@@ -29,7 +29,7 @@ from lensbench.core.system.trees import copy_tree, remove_tree
 
 RECIPE = 3
 """Increased when the same commands must give a new environment."""
-LIMIT_S = 1800
+INSTALL_LIMIT_S = 1800
 LOCK_FILES = (
     "requirements*.txt",
     "requirements/*.txt",
@@ -256,11 +256,11 @@ def _run(command: str, environment: Environment, place: Place, private: str) -> 
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                timeout=LIMIT_S,
+                timeout=INSTALL_LIMIT_S,
             )
             end = f"ended with {process.returncode}" if process.returncode else ""
         except subprocess.TimeoutExpired:
-            end = f"took longer than {LIMIT_S} s"
+            end = f"took longer than {INSTALL_LIMIT_S} s"
         output.seek(0)
         text = output.read().decode(errors="replace")
     if end:

@@ -42,13 +42,13 @@ from lensbench.changes.wrong_copy import copies
 from lensbench.core.errors import some_of
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import descendants, reap_children
-from lensbench.core.system.trees import READ, copy_tree, remove_tree
+from lensbench.core.system.trees import READ_FLAGS, copy_tree, remove_tree
 
 REPORT_FOLDER = "/report"
 JUDGE = "/judge"
 """The folder of our own reporters inside the sandbox."""
 STARTER, REPORTER = "pytest_starter.py", "node_reporter.mjs"
-LOOK_S = 0.05
+MEASURE_S = 0.05
 """Seconds between two measurements of what the tests use."""
 TAIL = 12_000
 """The characters kept of the output."""
@@ -359,7 +359,7 @@ def _found(program: str, path: str, environment: Environment) -> str:
 def _read(path: Path) -> bytes:
     """A file that the tests wrote; it must be a regular file. Raises ValueError."""
     try:
-        with open(os.open(path, READ), "rb") as file:
+        with open(os.open(path, READ_FLAGS), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise ValueError("the report is not a file")
             return file.read(MAX_REPORT + 1)
@@ -388,7 +388,7 @@ class _Watch:
                 return None, ""
             except subprocess.TimeoutExpired:
                 pass
-            pause = min(2 * pause, LOOK_S * 4)
+            pause = min(2 * pause, MEASURE_S * 4)
             if time.monotonic() > self._deadline:
                 return Trouble.TIMED_OUT, f"the tests took longer than {self._tests.timeout_s:g} s"
             memory_mb, processes = self._use()

@@ -17,7 +17,7 @@ from lensbench.changes.reports import TestResult, module_of, worst
 
 Files = Mapping[str, object]
 """The hidden files, by path."""
-Found = Iterator[tuple[str, TestResult]]
+PrintedResults = Iterator[tuple[str, TestResult]]
 _PASSED, _FAILED, _SKIPPED = TestResult.PASSED, TestResult.FAILED, TestResult.SKIPPED
 _ASSERTED = TestResult.ASSERTED
 
@@ -43,7 +43,7 @@ _GO_COUNT = re.compile(r"#\d\d+(?=/|$)")
 _GO_ERROR = re.compile(r"(?:\./)?(\S+_test\.go):\d+:")
 
 
-def _go(content: str, files: Files) -> Found:
+def _go(content: str, files: Files) -> PrintedResults:
     panicked = set[str]()
     for line in io.StringIO(content):
         try:
@@ -97,7 +97,7 @@ _LANGUAGES_OWN = re.compile(
 _CARGO_WORDS = {"ok": _PASSED, "FAILED": _FAILED, "ignored": _SKIPPED}
 
 
-def _cargo(content: str, files: Files) -> Found:
+def _cargo(content: str, files: Files) -> PrintedResults:
     panics = _CARGO_PANIC.findall(content)
     file = ""
     asserted = {test for test, said in panics if not _LANGUAGES_OWN.match(said)}
@@ -117,7 +117,7 @@ _TAP_ASSERTED = re.compile(r"AssertionError|\bassertion:")
 _TAP = re.compile(r"(not )?ok \d+(?: - )?(.*?)(?: # (SKIP|TODO)\b.*)?")
 
 
-def _tap(content: str, files: Files) -> Found:
+def _tap(content: str, files: Files) -> PrintedResults:
     """Of AVA, which names a test's file, without its extension, only where it runs several."""
     stems = {PurePosixPath(path).name.partition(".")[0]: path for path in files}
     lines = [line.rstrip() for line in io.StringIO(content)]
@@ -161,7 +161,7 @@ _RESULT = re.compile(
 )
 
 
-def _unittest(content: str, files: Files, names: dict[str, str]) -> Found:
+def _unittest(content: str, files: Files, names: dict[str, str]) -> PrintedResults:
     file = ""
     pending = ""
     for line in map(str.strip, io.StringIO(content)):
@@ -189,7 +189,7 @@ def _unittest(content: str, files: Files, names: dict[str, str]) -> Found:
                 pending = ""
 
 
-_READERS: tuple[tuple[re.Pattern[str], Callable[[str, Files], Found]], ...] = (
+_READERS: tuple[tuple[re.Pattern[str], Callable[[str, Files], PrintedResults]], ...] = (
     (re.compile(r'^\{"(Time|ImportPath)":', re.MULTILINE), _go),
     (re.compile(r"^TAP version \d+$", re.MULTILINE), _tap),
     (re.compile(r"^running \d+ tests?$|^error: could not compile `", re.MULTILINE), _cargo),

@@ -31,7 +31,7 @@ class Forged(ValueError):
     """A report that its reporter did not write so; the text says why."""
 
 
-Results = Mapping[str, TestResult]
+TestResults = Mapping[str, TestResult]
 
 MAX_REPORT = 64_000_000
 _WORST = (TestResult.ASSERTED, TestResult.FAILED, TestResult.SKIPPED, TestResult.PASSED)
@@ -150,7 +150,7 @@ def read_lines(content: str, nonce: str) -> dict[str, TestResult]:
     return results
 
 
-def with_unloaded(results: Results, files: Iterable[str]) -> dict[str, TestResult]:
+def with_unloaded(results: TestResults, files: Iterable[str]) -> dict[str, TestResult]:
     """The results, where a hidden file that did not load fails all its tests.
 
     Tests whose file the report does not name may be of that file, so they fail as well.
@@ -163,7 +163,7 @@ def with_unloaded(results: Results, files: Iterable[str]) -> dict[str, TestResul
     }
 
 
-def unloaded_files(results: Results, files: Iterable[str]) -> set[str]:
+def unloaded_files(results: TestResults, files: Iterable[str]) -> set[str]:
     """Those of the hidden `files` that were reported as failed themselves, in place of their tests."""
     failures = {
         name.rpartition("::")[2] for name, result in results.items() if result is TestResult.FAILED

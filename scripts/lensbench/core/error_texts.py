@@ -11,8 +11,8 @@ UNKNOWN_WORKSPACE = re.compile(
     r"|(workspace|project|repo\w*) (is )?not initiali[sz]ed"
 )
 """For servers without patterns in the config."""
-REFUSAL = 400  # longer answers are no errors
-LONGEST = 4000  # characters that the config's patterns search
+LONGEST_REFUSAL = 400  # longer answers are no errors
+LONGEST_SEARCHED = 4000  # characters that the config's patterns search
 DISCONNECTED = re.compile(
     r"(?i)connection closed|(is )?not connected|transport closed|ECONNREFUSED|ECONNRESET|EPIPE"
     r"|socket connection was closed|socket hang up|error POSTing to endpoint|fetch failed"
@@ -33,11 +33,11 @@ class ErrorTexts:
             return ""
         patterns = self._patterns.get(tool.split("__")[1])
         if patterns is None:
-            is_error = len(answer) < REFUSAL and bool(UNKNOWN_WORKSPACE.search(answer))
+            is_error = len(answer) < LONGEST_REFUSAL and bool(UNKNOWN_WORKSPACE.search(answer))
         else:
             import re2  # imported only when needed, since every run imports this module
 
-            is_error = any(re2.search(pattern, answer[:LONGEST]) for pattern in patterns)
+            is_error = any(re2.search(pattern, answer[:LONGEST_SEARCHED]) for pattern in patterns)
         return " ".join(answer.split())[:200] if is_error else ""
 
 

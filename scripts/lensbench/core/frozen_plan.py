@@ -18,7 +18,7 @@ TESTS: Final = "tests"
 GIVEN: Final = "given"
 """The judge that repeats scores from elsewhere (`lensbench verdict`); nobody checked how the runs were made."""
 
-Verdict = Literal["HARM", "GO", "SAVES", "COSTS", "NO-GO", "INCONCLUSIVE"]
+VerdictName = Literal["HARM", "GO", "SAVES", "COSTS", "NO-GO", "INCONCLUSIVE"]
 """The verdicts of the gate on a treatment, in the order in which it looks for them."""
 
 
@@ -156,7 +156,7 @@ class BudgetSettings(TypedDict, total=False):
     max_hours: ReadOnly[float | None]
 
 
-class TokenPrices(TypedDict):
+class PlannedPrices(TypedDict):
     """US dollars per million tokens of each kind."""
 
     input: ReadOnly[float]
@@ -165,12 +165,12 @@ class TokenPrices(TypedDict):
     output: ReadOnly[float]
 
 
-class ModelPrice(TokenPrices):
+class ModelPrice(PlannedPrices):
     """What a model costs: an entry of `prices` in the config."""
 
     date: ReadOnly[str]
     source: ReadOnly[str]
-    changes: ReadOnly[NotRequired[Mapping[str, TokenPrices]]]
+    changes: ReadOnly[NotRequired[Mapping[str, PlannedPrices]]]
     """Prices that hold from a day on."""
 
 

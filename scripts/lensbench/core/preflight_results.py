@@ -12,7 +12,7 @@ from lensbench.core.errors import printable
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_json
 
-Outcome = Literal["ok", "warning", "failed", "skipped"]
+CheckOutcome = Literal["ok", "warning", "failed", "skipped"]
 BYTES_A_TOKEN = 4
 """Tokens of texts are estimated, since each model counts its own."""
 LONG_RESULT = 100_000
@@ -24,7 +24,7 @@ class Check:
     """A check: its name, outcome, and details."""
 
     name: str
-    outcome: Outcome
+    outcome: CheckOutcome
     detail: str
 
 

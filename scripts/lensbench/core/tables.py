@@ -15,7 +15,7 @@ from lensbench.core.system.files import write_atomic
 
 Row = dict[str, str]
 R = TypeVar("R", bound=Mapping[str, object])
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 Name = TypeVar("Name", bound=Hashable)
 Cell = str | int | Sequence[str] | None
 """The value of a cell before it is written as text; truth is an int, too."""
@@ -75,9 +75,9 @@ def read_table(path: Path, row: type[Any] = dict) -> list[Any]:
     return rows
 
 
-def grouped(items: Iterable[Item], name: Callable[[Item], Name]) -> dict[Name, list[Item]]:
+def grouped(items: Iterable[_Item], name: Callable[[_Item], Name]) -> dict[Name, list[_Item]]:
     """The items by name, in the order in which the names occur."""
-    groups: dict[Name, list[Item]] = {}
+    groups: dict[Name, list[_Item]] = {}
     for item in items:
         groups.setdefault(name(item), []).append(item)
     return groups

@@ -54,8 +54,8 @@ class Strict(BaseModel):
     )
 
 
-Item = TypeVar("Item")
-Many = Annotated[tuple[Item, ...], Field(strict=False)]
+_Item = TypeVar("_Item")
+Many = Annotated[tuple[_Item, ...], Field(strict=False)]
 """A YAML list."""
 
 

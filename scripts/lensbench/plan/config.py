@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 from lensbench.agents import programs
 from lensbench.agents.sandbox import DEFAULT_LIMITS
 from lensbench.core.conditions import MAX_CONDITION
-from lensbench.core.frozen_plan import GIVEN, MECHANICAL, AgentSettings, ToolFilter, Verdict
+from lensbench.core.frozen_plan import GIVEN, MECHANICAL, AgentSettings, ToolFilter, VerdictName
 from lensbench.core.names import plain_name
 from lensbench.core.tasks import InsidePath, Many, Regex, Source, Strict, like
 from lensbench.plan.ablation import EVERYTHING, conditions_of
@@ -487,7 +487,7 @@ class Config(Strict):
     """Limits other than cores."""
     archive: Archive = Archive()
     """What `lensbench archive` writes."""
-    fail_on: Annotated[Many[Verdict], _ONE_OR_MANY] = ()
+    fail_on: Annotated[Many[VerdictName], _ONE_OR_MANY] = ()
     """Verdicts that make the start exit with code 1, after everything is written."""
     only: Many[str] = ()
     """Make the runs of these tasks only (`lensbench run --only <task>`); no setting of the experiment."""

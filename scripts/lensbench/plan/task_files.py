@@ -15,7 +15,7 @@ from lensbench.changes.task import ChangeTask, inline_files
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.handed_over import decoded
 from lensbench.core.system.yaml_places import (
-    MAX_BYTES,
+    MAX_YAML_BYTES,
     Document,
     DocumentError,
     KeyPath,
@@ -166,9 +166,11 @@ def read_scenarios(
 def _content(path: Path) -> bytes:
     """The bytes of a task set. Raises OSError, and UserError when it is larger than allowed."""
     with path.open("rb") as file:
-        content = file.read(MAX_BYTES + 1)
-    if len(content) > MAX_BYTES:
-        raise UserError(f"{path}: is larger than {MAX_BYTES} bytes; split it into several files")
+        content = file.read(MAX_YAML_BYTES + 1)
+    if len(content) > MAX_YAML_BYTES:
+        raise UserError(
+            f"{path}: is larger than {MAX_YAML_BYTES} bytes; split it into several files"
+        )
     return content
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from lensbench.core.frozen_plan import Verdict
+from lensbench.core.frozen_plan import VerdictName
 from lensbench.core.numbers import decimal, percent
 from lensbench.core.rows import RunStatus
 from lensbench.results.results_file import Figure, Results, RunResult
@@ -71,7 +71,7 @@ def _run(suite: Element, run: RunResult[Fraction]) -> None:
         SubElement(case, "system-out").text = f"score {percent(run['score'])}"
 
 
-def _verdict(suite: Element, treatment: str, verdict: Verdict, sentence: str) -> None:
+def _verdict(suite: Element, treatment: str, verdict: VerdictName, sentence: str) -> None:
     case = SubElement(suite, "testcase", classname=suite.get("name", ""), name=treatment, time="0")
     match verdict:
         case "HARM":

@@ -9,7 +9,7 @@ from typing import Generic, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from lensbench.core.frozen_plan import AgentSettings, PlannedCondition, Verdict
+from lensbench.core.frozen_plan import AgentSettings, PlannedCondition, VerdictName
 from lensbench.judging.trust import InstrumentFile
 from lensbench.runs.made_with import LongerReports
 from lensbench.scores.complete_tasks import McNemar
@@ -406,7 +406,7 @@ class Results(BenchmarkFacts[N], Generic[N]):
     """Treatment, or `a against b` -> quantity -> how it is shown."""
     plain: dict[str, Plain]
     """Treatment, or `a against b` -> the verdict in words."""
-    verdicts_on: dict[str, Verdict]
+    verdicts_on: dict[str, VerdictName]
     """Treatment, or `a against b` -> the gate's verdict."""
     ladder: list[dict[str, str]]
     """Steps (results/ladder.py)."""

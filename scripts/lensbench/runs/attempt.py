@@ -48,7 +48,7 @@ from lensbench.core.system.files import read_json
 from lensbench.core.system.private_folders import TEARDOWN
 from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.trees import (
-    MOST_BYTES,
+    MOST_WORKSPACE_BYTES,
     changed_paths,
     copy_tree,
     exceeds,
@@ -389,9 +389,7 @@ def _fault(
 ) -> tuple[str, str]:
     """The first reason why the run is invalid, if not its servers."""
     if not record.tree_after:
-        large = (
-            f"its workspace has more than {MOST_BYTES / 1e9:g} GB after the run and was not checked"
-        )
+        large = f"its workspace has more than {MOST_WORKSPACE_BYTES / 1e9:g} GB after the run and was not checked"
         return DiscardReason.OVER_LIMIT, large
     if reply.over_limit:
         return DiscardReason.OVER_LIMIT, reply.over_limit

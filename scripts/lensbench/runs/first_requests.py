@@ -28,7 +28,7 @@ from lensbench.runs.brought import brought, write_brought
 from lensbench.runs.reasons import reason_of
 from lensbench.runs.server_checks import Subject
 
-LONGEST_S = 300.0
+FIRST_REQUEST_LIMIT_S = 300.0
 NO_KEY = "LENSBENCH_LISTENER_KEY"
 """The variable whose value stands for the key: the listener asks for none."""
 _PER_SESSION = re.compile(
@@ -59,7 +59,7 @@ def first_request(job: Job, sandbox: Sandbox, redact: Redactor) -> bytes:
         try:
             if failure:
                 raise UserError(f"{job.run.condition}: {failure}")
-            limit_s = min(LONGEST_S, job.agent["timeout_s"])
+            limit_s = min(FIRST_REQUEST_LIMIT_S, job.agent["timeout_s"])
             with redirect_stderr(io.StringIO()):  # the refusal, in the agent's words
                 reply = start_agent(assignment, place, limit_s, redact)
         finally:

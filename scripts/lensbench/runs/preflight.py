@@ -394,7 +394,7 @@ def _agent(
 
 STARTS_S = 20.0
 """Time for a program to print its version; it need not have one."""
-NOT_STARTED = (126, 127)
+PROGRAM_MISSING = (126, 127)
 """Exit codes of shells and launchers that find no program."""
 
 
@@ -415,7 +415,7 @@ def _start(
     except OSError as error:
         yield Check("agent", "failed", f"{program} does not start: {error.strerror}")
         return
-    if end.exit_code in NOT_STARTED:
+    if end.exit_code in PROGRAM_MISSING:
         where = "in the sandbox" if place.sandbox.program else "here"
         remedy = (
             "; name the program itself in agent.command, or add what it needs to sandbox_visible"
@@ -502,8 +502,8 @@ def main() -> None:
     insist(config, scenarios, arguments.folder)
 
 
-QUESTION = "Reply with the word OK, and do nothing else."
-LONGEST_S = 120.0
+REQUEST_PROMPT = "Reply with the word OK, and do nothing else."
+REQUEST_LIMIT_S = 120.0
 BUSY = {408, 429, 500, 502, 503, 504, 529}
 """Temporary HTTP statuses; runs retry these by themselves."""
 LOOK_AT = {
@@ -516,15 +516,17 @@ LOOK_AT = {
 
 
 def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
-    """Starts the agent of `job` with `QUESTION`, without servers; it costs money. The check has model or error."""
+    """Starts the agent of `job` with REQUEST_PROMPT, without servers; it costs money. The check has model or error."""
     conditions = {job.run.condition: PlannedCondition(mcp=None, mcp_sha256="", servers=())}
-    asking = job._replace(prompt=QUESTION, plan={**job.plan, "conditions": conditions})
+    asking = job._replace(prompt=REQUEST_PROMPT, plan={**job.plan, "conditions": conditions})
     step(f"asking {job.agent['kind']} a short question")
     with private_folder() as private:
         place = Place(sandbox, private)
         assignment = replace(prepare(asking, place, redact), is_trial=True)
         try:
-            reply = start_agent(assignment, place, min(LONGEST_S, job.agent["timeout_s"]), redact)
+            reply = start_agent(
+                assignment, place, min(REQUEST_LIMIT_S, job.agent["timeout_s"]), redact
+            )
         except UserError as error:
             return Check("model", "failed", str(error))
         last = (read_text(f"{private}/stderr").strip().splitlines() or [""])[-1]

@@ -12,7 +12,7 @@ from lensbench.core.preflight_results import BYTES_A_TOKEN
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_json
 
-FILE = "requests.json"
+REQUESTS_FILE = "requests.json"
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,13 @@ class RequestFindings:
     def read(cls, folder: Path) -> RequestFindings:
         """Those of a run folder; empty without any."""
         try:
-            value = json.loads((RunFolder(folder).requests / FILE).read_text(encoding="utf-8"))
+            value = json.loads(
+                (RunFolder(folder).requests / REQUESTS_FILE).read_text(encoding="utf-8")
+            )
             additions = {name: Addition(**row) for name, row in value.pop("additions").items()}
             return cls(**value, additions=additions)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return cls()
 
     def write(self, folder: Path) -> None:
-        write_json(RunFolder(folder).requests / FILE, asdict(self))
+        write_json(RunFolder(folder).requests / REQUESTS_FILE, asdict(self))

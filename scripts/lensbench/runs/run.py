@@ -57,7 +57,7 @@ from lensbench.runs.stopping import (
     uncount_attempt,
 )
 
-KEPT = "kept: an agent has answered already, and its answer was copied; `lensbench discard` repeats a run"
+KEPT_ANSWER = "kept: an agent has answered already, and its answer was copied; `lensbench discard` repeats a run"
 
 
 def make_run(job: Job) -> str:
@@ -80,7 +80,7 @@ def make_run(job: Job) -> str:
             )
         if is_done(job):  # a job of an earlier start may have finished it on another machine
             show(job.folder, job.run)
-            return KEPT
+            return KEPT_ANSWER
         if sandbox.reason:
             print(f"{job.run.stem}: made without a sandbox: {sandbox.reason}", file=sys.stderr)
         opened_at = now()

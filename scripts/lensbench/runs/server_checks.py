@@ -30,8 +30,8 @@ from lensbench.core.preflight_results import (
     BYTES_A_TOKEN,
     LONG_RESULT,
     Check,
+    CheckOutcome,
     Cure,
-    Outcome,
     PreflightFindings,
 )
 from lensbench.core.records import sha256
@@ -352,10 +352,10 @@ def _guesses(tool: OfferedTool, subject: Subject) -> list[Arguments]:
 
 def _call(
     tool: OfferedTool, guesses: Sequence[Arguments], servers: Servers, subject: Subject
-) -> tuple[Outcome, str]:
+) -> tuple[CheckOutcome, str]:
     """Calls a tool about the workspace, again while it gives nothing; returns the outcome and a message."""
     run = subject.run
-    answer: tuple[Outcome, str] | None = None
+    answer: tuple[CheckOutcome, str] | None = None
     fault = ""
     for guess in guesses:
         parts = (

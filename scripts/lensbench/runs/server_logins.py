@@ -19,7 +19,7 @@ from lensbench.core.system.redaction import SHORTEST, Redactor, is_secret
 from lensbench.runs.stopping import StopEverything
 
 COMMAND = "token_command"
-LIMIT_S = 60.0
+LOGIN_LIMIT_S = 60.0
 """For a command: a cached login answers at once, an identity provider within seconds."""
 _ENDED = re.compile(
     r"(?i)\b(?:HTTP|status|code|error)\W{1,3}401\b|\bunauthori[sz]ed\b|\bneeds?[-_ ]auth"
@@ -53,7 +53,7 @@ def _printed(server: str, command: Sequence[str], redact: Redactor) -> str:
     with tempfile.TemporaryFile() as errors:
         try:
             output, end = run_process(
-                command, os.environ, os.getcwd(), LIMIT_S, errors.fileno(), "".join
+                command, os.environ, os.getcwd(), LOGIN_LIMIT_S, errors.fileno(), "".join
             )
         except OSError as error:
             raise _failure(server, f"cannot be started: {command[0]}: {error.strerror}") from None
@@ -62,7 +62,7 @@ def _printed(server: str, command: Sequence[str], redact: Redactor) -> str:
     token = output.strip()
     redact.learn({f"{server}.{TOKEN}": token})
     if end.timed_out:
-        why = f"was not done in {LIMIT_S:g} s"
+        why = f"was not done in {LOGIN_LIMIT_S:g} s"
     elif end.exit_code:
         why = f"failed, exit code {end.exit_code}"
     elif not token:

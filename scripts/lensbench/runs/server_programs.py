@@ -57,7 +57,7 @@ _IMPORTED = re.compile(r"\b(?:import|from)\s+([\w.]+)")
 _MODULE_ENDS = ("", ".py", "/__init__.py", ".js", ".mjs", ".cjs", ".ts", "/index.js")
 _ENDS_OF_COMMANDS = re.compile(r"[;&|()\n]+|`")
 _WORD = re.compile(r"[^\s;&|()<>`\"'$={}\[\],\\]+")
-MOST_FILES, MOST_BYTES = 100, 1 << 16
+MOST_FILES, MOST_FILE_BYTES = 100, 1 << 16
 """Files of a server that are read, and their size."""
 
 
@@ -311,7 +311,7 @@ def _beside(file: str, text: str) -> Iterator[str]:
 def _text(file: str) -> str:
     """The text of a small script; "" for other files."""
     with suppress(OSError, ValueError):
-        if os.path.getsize(file) < MOST_BYTES:
+        if os.path.getsize(file) < MOST_FILE_BYTES:
             return Path(file).read_text(encoding="utf-8")
     return ""
 

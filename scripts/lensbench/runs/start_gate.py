@@ -13,7 +13,7 @@ from lensbench.core.system.locks import is_held, lock
 
 RUNNING = "*running*"
 """The note of a run that has left the gate; not a valid name of a run."""
-LIMIT_S = 900.0
+PARTNER_LIMIT_S = 900.0
 """Seconds that a run waits for the others of its task."""
 POLL_S = 0.03
 GRACE_S = 2.0

@@ -23,14 +23,14 @@ from lensbench.agents.adapters._events import (
 )
 from lensbench.core.preflight_results import BYTES_A_TOKEN
 
-Kind = Literal["says", "thinks", "call", "error", "end"]
+StepKind = Literal["says", "thinks", "call", "error", "end"]
 
 
 @dataclass
 class Step:
     """A step of a run: text of the agent, a tool call with its result, an error, or the end."""
 
-    kind: Kind
+    kind: StepKind
     title: str = ""
     """The tool of a call; the figures of the end."""
     given: str = ""
@@ -279,7 +279,11 @@ def _item(item: Event, is_done: bool) -> Iterator[tuple[Hashable, Step]]:
         name = "shell" if kind == "command_execution" else kind
         yield (_id(item.get("id")), given), _of_codex(name, given, output, is_error)
     elif is_done and kind in ("agent_message", "reasoning", "error"):
-        names: dict[str, Kind] = {"agent_message": "says", "reasoning": "thinks", "error": "error"}
+        names: dict[str, StepKind] = {
+            "agent_message": "says",
+            "reasoning": "thinks",
+            "error": "error",
+        }
         yield "", Step(names[kind], given=text(item.get("text")) or text(item.get("message")))
 
 

@@ -15,7 +15,7 @@ from lensbench.agents import is_stock
 from lensbench.core.conditions import Sides, comparisons, decided_comparisons, treatments
 from lensbench.core.distributions import norm_sf
 from lensbench.core.errors import UserError
-from lensbench.core.frozen_plan import GateSettings, Look, Plan, Verdict
+from lensbench.core.frozen_plan import GateSettings, Look, Plan, VerdictName
 from lensbench.core.records import from_json
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import RECORD, all_entries, rounds
@@ -379,7 +379,7 @@ class GateInput(NamedTuple):
             return comparison.names
         return None
 
-    def _remarks(self, case: GateCase, verdict: Verdict) -> Sequence[str]:
+    def _remarks(self, case: GateCase, verdict: VerdictName) -> Sequence[str]:
         by_judges = any(map(self.belief.decided.get, _BY_JUDGES))
         if by_judges and not case.by_people and verdict != "INCONCLUSIVE":
             return [_ASSUMPTION]

@@ -14,14 +14,14 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, get_args
 
 from lensbench.core.distributions import norm_isf, norm_sf, t_sf
-from lensbench.core.frozen_plan import Aim, GateSettings, Verdict
+from lensbench.core.frozen_plan import Aim, GateSettings, VerdictName
 from lensbench.scores.intervals import Estimate, most_lost, unseen_share
 from lensbench.scores.rules import Reason, ReasonKind, allows, objection
 from lensbench.scores.saving import Saving
 from lensbench.scores.sequential import LookResult, boundaries, even_fractions, interval_at
 
 
-def claims(look: LookResult, settings: GateSettings, saving: Saving | None) -> list[Verdict]:
+def claims(look: LookResult, settings: GateSettings, saving: Saving | None) -> list[VerdictName]:
     """The verdicts that the intervals allow, in the order in which they are given."""
     low = look.low or 0.0
     high = look.high or 0.0
@@ -30,7 +30,7 @@ def claims(look: LookResult, settings: GateSettings, saving: Saving | None) -> l
         "SAVES": saving is not None and saving.is_cheaper(look.boundary),
         "COSTS": saving is not None and saving.is_dearer(look.boundary),
     }
-    allowed = [name for name in get_args(Verdict)[:-1] if allows(name, low, high, settings)]
+    allowed = [name for name in get_args(VerdictName)[:-1] if allows(name, low, high, settings)]
     return [name for name in allowed if more.get(name, True)]
 
 
@@ -42,7 +42,7 @@ class Reading(NamedTuple):
     """With everything that is assumed at its worst for the treatment."""
     best: Estimate
 
-    def keeps(self, verdict: Verdict, boundary: float, settings: GateSettings) -> bool:
+    def keeps(self, verdict: VerdictName, boundary: float, settings: GateSettings) -> bool:
         """True when the reading supports the verdict; without an interval, its delta alone is used."""
         estimate = self.of(verdict)
         delta = estimate.delta or 0.0
@@ -50,7 +50,7 @@ class Reading(NamedTuple):
         is_allowed = bool(allows(verdict, low, high, settings))
         return is_allowed and not objection(verdict, estimate, norm_sf(boundary), settings)
 
-    def of(self, verdict: Verdict) -> Estimate:
+    def of(self, verdict: VerdictName) -> Estimate:
         """The estimate that speaks least for a verdict."""
         return self.worst if verdict in ("GO", "SAVES") else self.best
 
@@ -58,7 +58,7 @@ class Reading(NamedTuple):
 class GateVerdict(NamedTuple):
     """The decision about a treatment. `decide` leaves the words to gate_words.py."""
 
-    verdict: Verdict
+    verdict: VerdictName
     """GO, SAVES, COSTS, HARM, NO-GO or INCONCLUSIVE."""
     sentence: str
     """The finding and its meaning, understandable on its own."""
@@ -76,7 +76,7 @@ class GateVerdict(NamedTuple):
     """By how much answers may be worse, in shares of 1."""
 
 
-def blocks(reason: Reason, verdict: Verdict) -> bool:
+def blocks(reason: Reason, verdict: VerdictName) -> bool:
     """True when a reason forbids a verdict: patterns with one verdict only cannot show that answers differ."""
     on_effort = reason.kind is ReasonKind.PATTERNS and verdict in ("SAVES", "COSTS")
     return reason.undoes in (verdict, "INCONCLUSIVE") and not on_effort
@@ -108,7 +108,7 @@ def decide(
 
 
 def _doubts(
-    verdict: Verdict,
+    verdict: VerdictName,
     estimate: Estimate,
     settings: GateSettings,
     boundary: float,
@@ -127,7 +127,7 @@ def _doubts(
     return list(dict.fromkeys(undone))
 
 
-ENDING_VERDICTS: tuple[Verdict, ...] = ("GO", "SAVES", "HARM")
+ENDING_VERDICTS: tuple[VerdictName, ...] = ("GO", "SAVES", "HARM")
 """A NO-GO or a COSTS ends the runs only when none of these is likely any more."""
 FUTILE = 0.2
 """Below this probability of a verdict the remaining runs are not worth their cost."""
@@ -154,7 +154,7 @@ def look_result(
     return stopped(result, next(iter(verdicts), "INCONCLUSIVE"))
 
 
-def stopped(look: LookResult, verdict: Verdict) -> LookResult:
+def stopped(look: LookResult, verdict: VerdictName) -> LookResult:
     """Whether the next wave is to be run, and why, at this verdict of the gate."""
     power = look.conditional_power
     is_last = look.look == look.looks

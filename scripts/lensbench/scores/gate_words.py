@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from lensbench.core.conditions import Sides
 from lensbench.core.distributions import norm_sf
-from lensbench.core.frozen_plan import GateSettings, Verdict
+from lensbench.core.frozen_plan import GateSettings, VerdictName
 from lensbench.core.numbers import change, change_interval, interval, points
 from lensbench.runs.made_with import Starts
 from lensbench.scores.differences import as_change
@@ -41,7 +41,7 @@ SAYINGS = {
 }
 
 
-OF_MEMBER: dict[Verdict, Literal["earns", "costs"]] = {
+OF_MEMBER: dict[VerdictName, Literal["earns", "costs"]] = {
     "HARM": "earns",
     "COSTS": "earns",
     "GO": "costs",
@@ -69,7 +69,7 @@ class SentenceFacts(NamedTuple):
     """The number of this look, from 1."""
     among: int = 1
     """Comparisons that share the error."""
-    enough: Sequence[tuple[Verdict, int]] = ()
+    enough: Sequence[tuple[VerdictName, int]] = ()
     """The verdicts that more tasks would give, with the number of tasks in all, the fewest first (needed.py)."""
     starts: Mapping[str, Starts] = {}
     """How often the agent was started, by condition."""
@@ -132,7 +132,7 @@ def _saying(reason: Reason) -> str:
     return SAYINGS[reason.kind].format(verdict=reason.undoes, tail=tail)
 
 
-def _meaning(verdict: Verdict, low: float, high: float, facts: SentenceFacts) -> str:
+def _meaning(verdict: VerdictName, low: float, high: float, facts: SentenceFacts) -> str:
     worthwhile = f"{facts.settings['effect']:g} points"
     helps = "The tools help"
     harms = "The tools make the answers worse"
@@ -277,7 +277,7 @@ def needs(decision: GateVerdict, estimate: Estimate, facts: SentenceFacts) -> st
     )
 
 
-def article(verdict: Verdict) -> str:
+def article(verdict: VerdictName) -> str:
     """A verdict with its article, such as `a GO`."""
     return verdict if verdict == "SAVES" else f"a {verdict}"
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from lensbench.core.distributions import norm_isf
-from lensbench.core.frozen_plan import GateSettings, Verdict
+from lensbench.core.frozen_plan import GateSettings, VerdictName
 from lensbench.scores.intervals import UNSEEN, Estimate, rooms_of
 from lensbench.scores.power import tasks_needed, upper_sd
 from lensbench.scores.rules import FEWEST_TASKS, ReasonKind, Sample, given
@@ -51,7 +51,7 @@ def usual_tasks(settings: GateSettings) -> int | None:
 
 
 def power_of(
-    verdict: Verdict, truth: Truth, tasks: int, chance: float, settings: GateSettings
+    verdict: VerdictName, truth: Truth, tasks: int, chance: float, settings: GateSettings
 ) -> float:
     """How often so many tasks give a verdict on the score. `chance` is the one-sided error of the look. For SAVES this
     is the part about the answers."""
@@ -60,7 +60,7 @@ def power_of(
 
 
 def tasks_for(
-    verdict: Verdict,
+    verdict: VerdictName,
     truth: Truth,
     chance: float,
     settings: GateSettings,
@@ -138,11 +138,11 @@ def deciding(
     settings: GateSettings,
     chance: float,
     saving: Saving | None,
-) -> Iterator[tuple[Verdict, int]]:
+) -> Iterator[tuple[VerdictName, int]]:
     """The verdicts that more tasks like these would give, each with the number of tasks in all, if the true difference
     is the one found, in every reading; the one with the fewest tasks first. `chance` is that of the next look."""
-    needs: dict[Verdict, int] = {}
-    verdicts: list[Verdict] = ["GO", "HARM", "NO-GO"]
+    needs: dict[VerdictName, int] = {}
+    verdicts: list[VerdictName] = ["GO", "HARM", "NO-GO"]
     if saving is not None:
         verdicts.append("SAVES")
     for verdict in verdicts:
@@ -159,7 +159,11 @@ def deciding(
 
 
 def _tasks_in(
-    verdict: Verdict, estimate: Estimate, settings: GateSettings, chance: float, shift: float = 0.0
+    verdict: VerdictName,
+    estimate: Estimate,
+    settings: GateSettings,
+    chance: float,
+    shift: float = 0.0,
 ) -> int | None:
     """The tasks that a reading needs, by the upper bound of its spread."""
     if estimate.delta is None or estimate.n < 2:
@@ -178,7 +182,11 @@ def _upper_sd(mean: Estimate) -> float:
 
 
 def _tasks_in_reading(
-    verdict: Verdict, estimate: Estimate, reading: Reading, settings: GateSettings, chance: float
+    verdict: VerdictName,
+    estimate: Estimate,
+    reading: Reading,
+    settings: GateSettings,
+    chance: float,
 ) -> int | None:
     if reading.kind is ReasonKind.SHOWN_BEFORE:
         # More tasks dilute what was shown of these: the same loss of points is one of fewer tasks.
@@ -187,7 +195,7 @@ def _tasks_in_reading(
 
 
 def _tasks_beside(
-    verdict: Verdict, estimate: Estimate, shown: Estimate, settings: GateSettings, chance: float
+    verdict: VerdictName, estimate: Estimate, shown: Estimate, settings: GateSettings, chance: float
 ) -> int | None:
     """The tasks at which a verdict holds with what was shown of the present ones."""
     lost = ((shown.delta or 0.0) - (estimate.delta or 0.0)) * estimate.n

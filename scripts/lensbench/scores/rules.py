@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from lensbench.core.distributions import t_isf
-from lensbench.core.frozen_plan import GateSettings, Verdict
+from lensbench.core.frozen_plan import GateSettings, VerdictName
 from lensbench.scores.intervals import (
     LARGEST,
     Estimate,
@@ -69,7 +69,7 @@ class Reason(NamedTuple):
     """Its name."""
     detail: str = ""
     """What those who found it say: one sentence, or ""."""
-    undoes: Verdict = "INCONCLUSIVE"
+    undoes: VerdictName = "INCONCLUSIVE"
     """The verdict that it undoes; INCONCLUSIVE when it forbids any."""
 
 
@@ -188,7 +188,7 @@ def interval(found: Sample, chance: float) -> tuple[Floats, Floats]:
 
 
 def allows(
-    verdict: Verdict, low: Floats | float, high: Floats | float, settings: GateSettings
+    verdict: VerdictName, low: Floats | float, high: Floats | float, settings: GateSettings
 ) -> Bools | bool:
     """Where intervals of the score allow a verdict. Those on effort need more."""
     if verdict == "GO":
@@ -200,7 +200,7 @@ def allows(
     return high < settings["effect"] / 100
 
 
-def given(verdict: Verdict, found: Sample, chance: float, settings: GateSettings) -> Bools:
+def given(verdict: VerdictName, found: Sample, chance: float, settings: GateSettings) -> Bools:
     """Where a verdict is given: the interval allows it, and nothing speaks against it. `chance` is the one-sided error
     of the look, `alpha` / 2 at the first one. SAVES and COSTS need a saving or an increase beside it (saving.py)."""
     import numpy as np
@@ -215,7 +215,7 @@ def given(verdict: Verdict, found: Sample, chance: float, settings: GateSettings
 
 
 def objections(
-    verdict: Verdict, found: Sample, chance: float, settings: GateSettings
+    verdict: VerdictName, found: Sample, chance: float, settings: GateSettings
 ) -> Iterator[tuple[ReasonKind, Bools]]:
     """The rules that speak against a verdict which the interval allows, each with where it does. For SAVES, tasks that
     lose all may be unseen in so few, or too rare for a normal interval."""
@@ -234,7 +234,7 @@ def objections(
 
 
 def objection(
-    verdict: Verdict, estimate: Estimate, chance: float, settings: GateSettings
+    verdict: VerdictName, estimate: Estimate, chance: float, settings: GateSettings
 ) -> ReasonKind | None:
     """Why a verdict on one benchmark is not given although its interval allows it; None when it is."""
     for kind, against in objections(verdict, sample_of(estimate), chance, settings):
@@ -248,7 +248,7 @@ def unseen_loss(found: Sample, chance: float) -> Floats:
     return unseen_share(found.tasks, chance) * found.rooms.losses.mean
 
 
-def hides_a_tail(verdict: Verdict, found: Sample, settings: GateSettings) -> Bools:
+def hides_a_tail(verdict: VerdictName, found: Sample, settings: GateSettings) -> Bools:
     """Where tasks with rare heavy losses would too often give a sample without one that lies as far from what the
     verdict denies: from a difference of 0 for a GO, from -`margin` for SAVES, where only repositories count, and,
     mirrored, from 0 for a HARM and from `effect` for a NO-GO.
@@ -275,7 +275,7 @@ def hides_a_tail(verdict: Verdict, found: Sample, settings: GateSettings) -> Boo
     return hidden
 
 
-def _tails(verdict: Verdict, found: Sample) -> Iterator[tuple[Floats, Floats, float]]:
+def _tails(verdict: VerdictName, found: Sample) -> Iterator[tuple[Floats, Floats, float]]:
     """For each tail how likely no loss is seen, what the others gain, so that the mean is 0, and its chance."""
     import numpy as np
 

@@ -33,12 +33,12 @@ from lensbench.plan.config import Config
 from lensbench.plan.own_files import condition_files, place_of_tasks, run_folder
 from lensbench.plan.waves import Wave, opened, waves
 from lensbench.runs import requests_file
-from lensbench.runs.start_gate import LIMIT_S
+from lensbench.runs.start_gate import PARTNER_LIMIT_S
 from lensbench.runs.validity import planned_runs
 from lensbench.workflow.capacity import Claims, JobLimits, JudgeSchedule
 
 SPARE_MIN = 10
-LONGEST_PAUSE_S = services.LONGEST_BACK_OFF_S + 2 * services.LONGEST_S
+LONGEST_PAUSE_S = services.LONGEST_BACK_OFF_S + 2 * services.LONGEST_WAIT_S
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Schedule:
     @property
     def requests(self) -> list[str]:
         """The figures of `lensbench check --requests`, where somebody made them."""
-        return _if_there(self.files.requests / requests_file.FILE)
+        return _if_there(self.files.requests / requests_file.REQUESTS_FILE)
 
     @property
     def lacks_repositories(self) -> bool:
@@ -279,14 +279,14 @@ class Schedule:
             if name != run.condition and self.needs_agent(run._replace(condition=name)):
                 names.append(name)
         fit = 1 < len(names) <= at_once and self._limits.bears(names)
-        return LIMIT_S if fit else 0.0
+        return PARTNER_LIMIT_S if fit else 0.0
 
     @property
     def runtime_min(self) -> int:
         """The maximum minutes of a run, for cluster schedulers: all attempts with pauses, and the start gate."""
         setup_s = max(condition.setup_s for condition in self.config.conditions.values())
         attempt_s = self.config.agent.timeout_s + 2 * setup_s + LONGEST_PAUSE_S
-        return SPARE_MIN + math.ceil((LIMIT_S + self.config.agent.retries * attempt_s) / 60)
+        return SPARE_MIN + math.ceil((PARTNER_LIMIT_S + self.config.agent.retries * attempt_s) / 60)
 
 
 def _if_there(file: Path) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from lensbench.agents.mcp.client import Servers
 from lensbench.agents.mcp.tools import Arguments, OfferedTool
-from lensbench.core.error_texts import REFUSAL
+from lensbench.core.error_texts import LONGEST_REFUSAL
 from lensbench_demo.offline.workspace import Workspace
 
 OWN_TOOLS = ("Glob", "Grep", "Read")
@@ -63,7 +63,7 @@ class Toolbox:
         if not self._begin(tool.full_name, arguments):
             return ""
         result = self._servers.call(tool, arguments)
-        text = {"text": result.text} if len(result.text) < REFUSAL else {}
+        text = {"text": result.text} if len(result.text) < LONGEST_REFUSAL else {}
         self._end(len(result.text), is_error=result.is_error, **text)
         return "" if result.is_error else result.text
 

@@ -15,7 +15,7 @@ from lensbench.core.tasks import Category, Npm, Pypi, Source
 from lensbench.repositories.prepare import prepare
 from lensbench.repositories.sources import npm, pypi
 from lensbench_tasks.changes.candidates import ChangeFate, Prover, task_id, told_apart
-from lensbench_tasks.changes.kinds import Kind, kind_of
+from lensbench_tasks.changes.kinds import FileKind, kind_of
 from lensbench_tasks.changes.pieces import EditPiece, differences, patch, piece_text
 from lensbench_tasks.changes.prompts import HiddenNeeds, category_of, entry_of, needs, write_prompt
 from lensbench_tasks.changes.releases import ReleaseChange, changes_between
@@ -23,7 +23,7 @@ from lensbench_tasks.changes.suites import Suite
 from lensbench_tasks.changes.telling import without_chaff, without_the_fix
 
 _FORM = re.compile(r"(pypi|npm):(@?[A-Za-z0-9._/-]+?)@([0-9][^@,\s]*?)\.\.([0-9][^@,\s]*)")
-MAX_LINES = 200
+MAX_CHANGED_LINES = 200
 """The maximum number of changed lines of a task."""
 
 
@@ -64,7 +64,7 @@ def tasks_between(releases: Releases, bench: Prover) -> Iterator[ChangeFate]:
     later = prepare(releases.later, bench.cache).tree.resolve()
     suite = bench.suite(earlier)
     installation = bench.environment(suite.environments[0], earlier)
-    tests_of_later = differences(earlier, later, lambda path: kind_of(path) is Kind.TEST)
+    tests_of_later = differences(earlier, later, lambda path: kind_of(path) is FileKind.TEST)
     test_paths = [piece.path for piece in tests_of_later if piece.lines]
     files = _contents(later, test_paths)
     whole: list[str] = []
@@ -93,8 +93,8 @@ def tasks_between(releases: Releases, bench: Prover) -> Iterator[ChangeFate]:
         paths = sorted({piece.path for piece in change.pieces})
         lines = sum(piece.size for piece in change.pieces)
         what = f"{', '.join(paths)}: {lines} lines"
-        if lines > MAX_LINES:
-            problem = f"it changes {lines} lines, more than {MAX_LINES}"
+        if lines > MAX_CHANGED_LINES:
+            problem = f"it changes {lines} lines, more than {MAX_CHANGED_LINES}"
             yield ChangeFate.refused(name, what, problem)
             continue
         text = patch(change.pieces, earlier)
@@ -125,16 +125,16 @@ def chosen_task(fix: ChosenFix, releases: Releases, bench: Prover) -> ChangeFate
     environment = suite.environments[0]
     installation = bench.environment(environment, earlier)
 
-    def chosen(kind: Kind) -> list[EditPiece]:
+    def chosen(kind: FileKind) -> list[EditPiece]:
         return differences(
             earlier, later, lambda path: _is_below(path, fix.paths) and kind_of(path) is kind
         )
 
     pieces = []
-    for piece in chosen(Kind.SOURCE):
+    for piece in chosen(FileKind.SOURCE):
         if re.search(fix.words, piece_text(piece, earlier)):
             pieces.append(piece)
-    tests_of_fix = {piece.path for piece in chosen(Kind.TEST) if piece.lines}
+    tests_of_fix = {piece.path for piece in chosen(FileKind.TEST) if piece.lines}
     for path in filter(is_test_program, fix.paths):
         if (later / path).is_file():
             tests_of_fix.add(path)

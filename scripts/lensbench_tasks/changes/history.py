@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.repositories.sources.git_program import git
-from lensbench_tasks.changes.kinds import Kind, kind_of
+from lensbench_tasks.changes.kinds import FileKind, kind_of
 from lensbench_tasks.changes.telling import without_chaff
 
 _RECORD, _FIELD = "\x1e", "\x1f"
@@ -62,9 +62,9 @@ def commits(repository: Path, revision: str) -> Iterator[Commit]:
         tests = []
         for status, path in zip(words[::2], words[1::2], strict=False):
             kind = kind_of(path)
-            if kind is Kind.SOURCE:
+            if kind is FileKind.SOURCE:
                 sources.append(path)
-            elif kind is Kind.TEST and status.strip() != "D":
+            elif kind is FileKind.TEST and status.strip() != "D":
                 tests.append(path)
         if parents and sources and tests:
             text = without_chaff(clean_message(message))

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from lensbench.core.project_files import is_test
 
 
-class Kind(Enum):
+class FileKind(Enum):
     """The purpose of a file."""
 
     SOURCE = "source"
@@ -63,15 +63,15 @@ _OTHER_NAMES = re.compile(
 )
 
 
-def kind_of(path: str) -> Kind:
+def kind_of(path: str) -> FileKind:
     """The kind of the file at `path`."""
     if is_test(path):
-        return Kind.TEST
+        return FileKind.TEST
     pure = PurePosixPath(path.lower())
     if (
         _OTHER_FOLDERS.intersection(pure.parts[:-1])
         or _OTHER_NAMES.fullmatch(pure.name)
         or pure.suffix not in CODE
     ):
-        return Kind.OTHER
-    return Kind.SOURCE
+        return FileKind.OTHER
+    return FileKind.SOURCE

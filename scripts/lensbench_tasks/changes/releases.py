@@ -10,11 +10,11 @@ from typing import NamedTuple
 from lensbench.core.errors import UserError
 from lensbench.core.project_files import is_test_program
 from lensbench.core.system.trees import copy_tree
-from lensbench_tasks.changes.kinds import Kind, kind_of
+from lensbench_tasks.changes.kinds import FileKind, kind_of
 from lensbench_tasks.changes.pieces import EditPiece, apply, differences, own_names
 from lensbench_tasks.changes.reducing import separate
 
-Run = Callable[[Path, Sequence[str], Collection[str]], Mapping[str, bool] | None]
+RunTests = Callable[[Path, Sequence[str], Collection[str]], Mapping[str, bool] | None]
 """Runs test files in a tree (without any: the project's whole suite), or at least the tests with these ids in them.
 Returns test id -> passed, or None when they did not finish."""
 
@@ -32,14 +32,14 @@ class ReleaseChange(NamedTuple):
     fail_to_pass: tuple[str, ...]
 
 
-def changes_between(earlier: Path, later: Path, run: Run) -> list[ReleaseChange]:
+def changes_between(earlier: Path, later: Path, run: RunTests) -> list[ReleaseChange]:
     """The independent changes from `earlier` to `later` that tests need, most tests first.
 
     None breaks a test that passed before and passes with all of them. Pieces that no test needs belong to the changes
     with which they share a name of their own. Raises UserError when there are more than MAX_PIECES pieces.
     """
-    pieces = differences(earlier, later, lambda path: kind_of(path) is Kind.SOURCE)
-    tests = differences(earlier, later, lambda path: kind_of(path) is Kind.TEST)
+    pieces = differences(earlier, later, lambda path: kind_of(path) is FileKind.SOURCE)
+    tests = differences(earlier, later, lambda path: kind_of(path) is FileKind.TEST)
     paths = dict.fromkeys(piece.path for piece in tests if piece.lines)
     programs = [path for path in paths if is_test_program(path)]
     if len(pieces) > MAX_PIECES:

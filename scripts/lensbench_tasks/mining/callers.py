@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from lensbench.core.tasks import AtMost, Category, Criterion
 from lensbench_tasks.mining.drafts import (
-    MAX_ITEMS,
-    MIN_ITEMS,
+    FEWEST_ITEMS,
+    MOST_ITEMS,
     Draft,
     Item,
     located,
@@ -55,7 +55,7 @@ def _draft(
     kind: str, callee: Definition, sites: Sequence[CallSite], survey: Survey, rng: random.Random
 ) -> Iterator[Draft]:
     names = {site.caller.shown for site in sites}
-    if MIN_ITEMS <= len(names) == len(sites) <= MAX_ITEMS:
+    if FEWEST_ITEMS <= len(names) == len(sites) <= MOST_ITEMS:
         limit = unrelated({callee.path, *_files(sites)}, survey, rng)
         question = worded(kind, rng, callee=callee.shown)
         items = tuple(_item(site, callee, limit, survey) for site in sites)

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from lensbench.core.tasks import Category, Criterion, Proof, Regex
 from lensbench_tasks.mining.drafts import (
-    MAX_ITEMS,
-    MIN_ITEMS,
+    FEWEST_ITEMS,
+    MOST_ITEMS,
     Draft,
     Item,
     head,
@@ -57,7 +57,7 @@ def members(graph: CallGraph, rng: random.Random) -> Iterator[Draft]:
                 cases[name, case.root].append(case)
     for name, root in shuffled(cases, rng):
         group = _varied(shuffled(cases[name, root], rng))
-        if len(group) >= MIN_ITEMS and len({case.decider for case in group}) >= _OWNERS:
+        if len(group) >= FEWEST_ITEMS and len({case.decider for case in group}) >= _OWNERS:
             kind = "attributes" if group[0].member.kind == "var" else "members"
             question = worded(kind, rng, member=name)
             items = tuple(_member_item(case, graph.survey) for case in group)
@@ -119,9 +119,9 @@ def _varied(cases: Sequence[Case]) -> list[Case]:
     for case in cases:
         by_decider[case.decider].append(case)
     group: list[Case] = []
-    while len(group) < MAX_ITEMS and any(by_decider.values()):
+    while len(group) < MOST_ITEMS and any(by_decider.values()):
         for waiting in by_decider.values():
-            if waiting and len(group) < MAX_ITEMS:
+            if waiting and len(group) < MOST_ITEMS:
                 group.append(waiting.pop())
     return group
 
@@ -164,7 +164,7 @@ def _is_clear(choice: Choice, survey: Survey) -> bool:
     *places, last = choice.options
     names = [_name(one) for one in places]
     return (
-        MIN_ITEMS <= len(places) <= MAX_ITEMS
+        FEWEST_ITEMS <= len(places) <= MOST_ITEMS
         and bool(_LAST.fullmatch(last))
         and all(_PLACE.fullmatch(one) for one in places)
         and names == [names[0]] * len(places)

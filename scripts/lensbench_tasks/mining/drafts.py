@@ -15,7 +15,7 @@ from lensbench_tasks.mining.patterns import is_telling, named, place
 from lensbench_tasks.parsers.code import CALLABLES, Definition
 from lensbench_tasks.survey import Survey
 
-MIN_ITEMS, MAX_ITEMS = 3, 5
+FEWEST_ITEMS, MOST_ITEMS = 3, 5
 MIN_WRONG, MAX_WRONG = 4, 20
 SENTENCES: dict[str, list[str]] = yaml.safe_load(
     Path(__file__).with_name("questions.yaml").read_text(encoding="utf-8")
@@ -55,7 +55,7 @@ class Draft:
         for number, item in enumerate(self.items, 1):
             if number not in exclusions:
                 left.append(item)
-        if not exclusions or len(left) < MIN_ITEMS or "{asked}" not in self.question:
+        if not exclusions or len(left) < FEWEST_ITEMS or "{asked}" not in self.question:
             return None
         return replace(self, items=tuple(left))
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from lensbench.core.tasks import Category, Criterion
 from lensbench_tasks.mining.drafts import (
-    MAX_ITEMS,
-    MIN_ITEMS,
+    FEWEST_ITEMS,
+    MOST_ITEMS,
     Draft,
     Item,
     head,
@@ -30,11 +30,11 @@ def drafts(graph: CallGraph, rng: random.Random) -> Iterator[Draft]:
         direct = _outward(graph.callees[caller], caller)
         reach = direct
         depth = " directly"
-        if len(direct) < MIN_ITEMS:
+        if len(direct) < FEWEST_ITEMS:
             reach = [*direct, *_further(direct, caller, graph)]
             depth = _IN_TURN
         callees = {site.callee for site in reach}
-        if MIN_ITEMS <= len(callees) == len(reach) <= MAX_ITEMS:
+        if FEWEST_ITEMS <= len(callees) == len(reach) <= MOST_ITEMS:
             yield Draft(
                 "flows",
                 Category.EXPLORATORY,

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from lensbench_tasks.parsers.code import CALLABLES, Call, Definition
+from lensbench_tasks.parsers.code import CALLABLES, CodeCall, Definition
 from lensbench_tasks.survey import Survey
 
 MIN_LENGTH = 4
@@ -43,7 +43,7 @@ class CallGraph:
             for call in survey.codes[path].calls:
                 self._add(path, call)
 
-    def _add(self, path: str, call: Call) -> None:
+    def _add(self, path: str, call: CodeCall) -> None:
         callee = self._callee(path, call)
         caller = call.caller if call.is_direct else None
         if callee is None or caller is None or not self._is_single(caller):
@@ -69,7 +69,7 @@ class CallGraph:
         """True when every call by this name is certain, so that all callers are known."""
         return callee.name not in self._unknown
 
-    def _callee(self, path: str, call: Call) -> Definition | None:
+    def _callee(self, path: str, call: CodeCall) -> Definition | None:
         """The definition that is called, if names make it certain."""
         callee = self.survey.only(call.name) if len(call.name) >= MIN_LENGTH else None
         if callee is None or callee.kind not in CALLABLES:
@@ -81,7 +81,7 @@ class CallGraph:
         )
         return callee if is_certain else None
 
-    def _is_visible(self, path: str, call: Call, callee: Definition) -> bool:
+    def _is_visible(self, path: str, call: CodeCall, callee: Definition) -> bool:
         """True when the call can only mean a function at the top level of its file."""
         if call.of:
             module = _last(call.of)
@@ -95,7 +95,7 @@ class CallGraph:
             return PurePosixPath(path).parent == PurePosixPath(callee.path).parent
         return bool(self._origins(path).get(call.name))
 
-    def _is_member(self, call: Call, callee: Definition) -> bool:
+    def _is_member(self, call: CodeCall, callee: Definition) -> bool:
         """True when the call can only mean a method: of the object itself, or of a class that is named."""
         caller = call.caller
         if caller is not None and caller.owner == callee.owner and call.of in caller.selves:
@@ -141,16 +141,16 @@ class CallGraph:
         return self._known_possible[caller]
 
     @cached_property
-    def _calls_of(self) -> Mapping[Definition, Sequence[Call]]:
+    def _calls_of(self) -> Mapping[Definition, Sequence[CodeCall]]:
         """The calls in each function."""
-        calls: dict[Definition, list[Call]] = defaultdict(list)
+        calls: dict[Definition, list[CodeCall]] = defaultdict(list)
         for path in self.survey.code:
             for call in self.survey.codes[path].calls:
                 if call.caller is not None:
                     calls[call.caller].append(call)
         return calls
 
-    def _may_be(self, path: str, call: Call) -> Iterator[Definition]:
+    def _may_be(self, path: str, call: CodeCall) -> Iterator[Definition]:
         """The functions that a call may mean; for a class, those that make its objects."""
         callee = self._callee(path, call)
         if callee is not None:

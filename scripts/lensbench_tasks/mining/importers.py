@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from lensbench.core.tasks import AtMost, Category, Criterion, Proof
 from lensbench_tasks.mining.drafts import (
-    MAX_ITEMS,
+    FEWEST_ITEMS,
     MAX_WRONG,
-    MIN_ITEMS,
+    MOST_ITEMS,
     Draft,
     Item,
     shuffled,
@@ -38,7 +38,7 @@ def drafts(graph: CallGraph, rng: random.Random) -> Iterator[Draft]:
                     pairs.append((importer, via))
         importers = {importer for importer, _ in pairs}
         has_further = len(pairs) > len(direct)
-        if has_further and MIN_ITEMS <= len(importers) == len(pairs) <= MAX_ITEMS:
+        if has_further and FEWEST_ITEMS <= len(importers) == len(pairs) <= MOST_ITEMS:
             limit = _unrelated({path, *importers}, survey, rng)
             question = worded("importers", rng, file=path)
             items = tuple(_item(*pair, limit, survey) for pair in pairs)

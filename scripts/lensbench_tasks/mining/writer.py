@@ -10,7 +10,7 @@ from lensbench.core.tasks import Category, Source, Task
 from lensbench_tasks.mining import callers, decided, flows, importers, paths
 from lensbench_tasks.mining.drafts import Draft
 from lensbench_tasks.mining.graph import CallGraph
-from lensbench_tasks.rounds import SHORT, Fate, Proposal
+from lensbench_tasks.rounds import SHORT_CATEGORIES, Fate, Proposal
 from lensbench_tasks.survey import Survey
 
 Miner = Callable[[CallGraph, random.Random], Iterator[Draft]]
@@ -74,7 +74,7 @@ class Miners:
     def _free_id(self, category: Category) -> str:
         number = self._counts[category]
         while True:
-            name = f"{self._name}-{SHORT[category]}-{number:02}"
+            name = f"{self._name}-{SHORT_CATEGORIES[category]}-{number:02}"
             if name not in self._ids:
                 self._ids.add(name)
                 return name

@@ -14,7 +14,7 @@ from tree_sitter import Node, QueryCursor
 
 from lensbench_tasks.parsers.grammars import grammar
 
-MAX_CHARS = 400_000
+MAX_SOURCE_CHARS = 400_000
 """Larger files are assumed to be generated."""
 MAX_DEPTH = 200
 MAX_BROKEN = 3_000
@@ -70,7 +70,7 @@ class Definition:
         return f"{self.owner}.{self.name}" if self.owner else self.name
 
 
-class Call(NamedTuple):
+class CodeCall(NamedTuple):
     """A call of `name`, or of `of.name`, in a function that other files can reach; elsewhere, `caller` is None."""
 
     caller: Definition | None
@@ -104,8 +104,8 @@ class Code(NamedTuple):
     """What a file shows of itself."""
 
     definitions: tuple[Definition, ...] = ()
-    calls: tuple[Call, ...] = ()
-    raised: tuple[Call, ...] = ()
+    calls: tuple[CodeCall, ...] = ()
+    raised: tuple[CodeCall, ...] = ()
     """Errors that are raised, by their type."""
     choices: tuple[Choice, ...] = ()
     imports: tuple[Import, ...] = ()
@@ -136,7 +136,7 @@ def definitions(path: str, text: str, language: str | None) -> Sequence[Definiti
 
 def read_code(path: str, text: str, language: str | None, *, with_names: bool = False) -> Code:
     """What a file shows; for broken code, what can be parsed. `loose` is empty without `with_names`."""
-    syntax = grammar(language) if language and len(text) <= MAX_CHARS else None
+    syntax = grammar(language) if language and len(text) <= MAX_SOURCE_CHARS else None
     if syntax is None:
         return Code()
     root = syntax.parser.parse(text.encode("utf-8", "replace")).root_node
@@ -266,7 +266,7 @@ class _Reader:
                 yield function
             function = function.around
 
-    def _calls(self, capture: str) -> Iterator[Call]:
+    def _calls(self, capture: str) -> Iterator[CodeCall]:
         for match in self._matches[capture]:
             for node in match[capture]:
                 objects = match.get("of", ())
@@ -274,7 +274,7 @@ class _Reader:
                 around = [one.definition for one in self._around(node)]
                 reachable = [one for one in around if not one.local]
                 caller = reachable[0] if reachable else None
-                yield Call(caller, of, text_of(node), caller is around[0] if around else False)
+                yield CodeCall(caller, of, text_of(node), caller is around[0] if around else False)
 
     def _choices(self) -> Iterator[Choice]:
         ends = 0

@@ -29,7 +29,7 @@ LANGUAGES = {suffix: language for language, *suffixes in _ROWS for suffix in suf
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceFile:
     """A file that may be indexed. `path` is shown to agents; `name` is its name in the file system."""
 
     path: str
@@ -48,7 +48,7 @@ def readable(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def list_sources(root: Path) -> list[Source]:
+def list_sources(root: Path) -> list[SourceFile]:
     """The files to index below `root` (an absolute, resolved path), sorted by path; each readable path once."""
     listing = git_output(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     names = (
@@ -56,7 +56,7 @@ def list_sources(root: Path) -> list[Source]:
         if listing is None
         else _inside(root, map(os.fsdecode, filter(None, listing.split(b"\0"))))
     )
-    sources: dict[str, Source] = {}
+    sources: dict[str, SourceFile] = {}
     for name in names:
         try:
             status = os.lstat(f"{root}/{name}")
@@ -64,12 +64,12 @@ def list_sources(root: Path) -> list[Source]:
             continue
         if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
             path = readable(name)
-            source = Source(path, name, status.st_size, status.st_mtime_ns)
+            source = SourceFile(path, name, status.st_size, status.st_mtime_ns)
             sources.setdefault(path, source)
     return [sources[path] for path in sorted(sources)]
 
 
-def read_text(root: Path, source: Source) -> str | None:
+def read_text(root: Path, source: SourceFile) -> str | None:
     """The text, undecodable bytes replaced; None if the file is missing, binary, not a regular file or too big."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:

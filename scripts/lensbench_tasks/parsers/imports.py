@@ -21,7 +21,7 @@ _HERE = frozenset({"crate", "self", "super", ""})
 _FAMILY = {"typescript": "javascript", "tsx": "javascript"}
 
 
-class Found(NamedTuple):
+class ResolvedImport(NamedTuple):
     """An import, and the files of the tree that it names; none for the standard library and installed packages."""
 
     statement: Import
@@ -30,11 +30,11 @@ class Found(NamedTuple):
 
 def resolve_imports(
     codes: Mapping[str, Code], languages: Mapping[str, str | None], go_modules: Mapping[str, str]
-) -> dict[str, list[Found]]:
+) -> dict[str, list[ResolvedImport]]:
     """The imports of each file. All mappings are by path; `go_modules`: the texts of the go.mod files."""
     resolver = _Resolver(codes, languages, go_modules)
     return {
-        path: [Found(one, tuple(resolver.files(path, one))) for one in code.imports]
+        path: [ResolvedImport(one, tuple(resolver.files(path, one))) for one in code.imports]
         for path, code in codes.items()
     }
 

@@ -47,6 +47,10 @@ class Gateway(NamedTuple):
     token: str
 
 
+TOKEN_VARIABLE = "LENSBENCH_TOKEN"
+"""The variable in which a program finds the gateway's token, where its config names one."""
+
+
 def gateway(
     settings: AgentSettings,
     addresses: Mapping[str, str] = MappingProxyType({}),

@@ -65,7 +65,7 @@ __all__ = ["command", "is_over", "read", "version"]
 TIERS = ("sonnet", "haiku", "opus")
 PLAN_TOKEN = "CLAUDE_CODE_OAUTH_TOKEN"
 """The variable with the token of a subscription, from `claude setup-token`."""
-KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+KEY_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 CLIENT_RETRIES = 5
 """How often Claude Code repeats a request, in about 20 seconds: a brief failure must not waste paid turns, and its
 default of 10 takes three minutes. `CLAUDE_CODE_MAX_RETRIES` in `agent.pass_env` overrides it."""
@@ -102,7 +102,7 @@ def _environment(run: Assignment) -> dict[str, str]:
         "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
         "ENABLE_TOOL_SEARCH": "true" if run.settings["tool_search"] else "false",
     }
-    base_url, token = gateway(run.settings, ADDRESSES, KEYS)
+    base_url, token = gateway(run.settings, ADDRESSES, KEY_VARIABLES)
     start_ms = str(round(run.settings["mcp_start_s"] * 1000))
     return {
         "CLAUDE_CODE_MAX_RETRIES": "0" if run.is_trial else str(CLIENT_RETRIES),

@@ -28,6 +28,7 @@ from typing import Any
 
 from lensbench.agents import Assignment, Invocation, Program, base_environment, is_stock
 from lensbench.agents.adapters._cli import (
+    TOKEN_VARIABLE,
     Seen,
     Settings,
     announced,
@@ -61,8 +62,6 @@ UNSTEADY = re.compile(r',\\"workspaces\\":\{\\"[^{}]*\{[^{}]*(?:\{[^{}]*\}[^{}]*
 """Of its requests, beside ids and times: the state of the workspace's git, which it sends once it knows it. The model
 does not see it."""
 
-TOKEN = "LENSBENCH_TOKEN"
-"""The variable in which Codex finds the gateway's token; commands that it runs do not get it."""
 OFF = (
     "multi_agent",
     "goals",
@@ -96,7 +95,7 @@ _BASE = {
     "analytics": {"enabled": False},
     "history": {"persistence": "none"},
     "skills": {"include_instructions": False, "bundled": {"enabled": False}},
-    "shell_environment_policy": {"exclude": [TOKEN, "CODEX_API_KEY", "OPENAI_API_KEY"]},
+    "shell_environment_policy": {"exclude": [TOKEN_VARIABLE, "CODEX_API_KEY", "OPENAI_API_KEY"]},
 }
 
 
@@ -120,7 +119,7 @@ def command(run: Assignment) -> Invocation:
         provider = {
             "name": "gateway",
             "base_url": base_url,
-            "env_key": TOKEN,
+            "env_key": TOKEN_VARIABLE,
             "wire_api": "responses",
         }
         config |= {"model_provider": "gateway", "model_providers": {"gateway": provider}}
@@ -136,7 +135,11 @@ def command(run: Assignment) -> Invocation:
         ),
         *("--", run.prompt),
     )
-    env = {**base_environment(run), "CODEX_HOME": home, **({TOKEN: token} if token else {})}
+    env = {
+        **base_environment(run),
+        "CODEX_HOME": home,
+        **({TOKEN_VARIABLE: token} if token else {}),
+    }
     return Invocation(announced(run, argv), env, {os.path.join(home, "config.toml"): toml})
 
 

@@ -32,7 +32,7 @@ from lensbench.agents.adapters._events import (
     tool_uses,
     whole,
 )
-from lensbench.agents.prices import KINDS
+from lensbench.agents.prices import TOKEN_KINDS
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.records import ENDINGS, Call, Ending, Outcome
 
@@ -146,7 +146,7 @@ def _tokens(counts: object) -> dict[str, int] | None:
     """Tokens by kind; None when a number is unusable, or input or output is missing."""
     entries = {"cache_read": 0, "cache_write": 0, **mapping(counts)}
     tokens: dict[str, int] = {}
-    for kind in KINDS:
+    for kind in TOKEN_KINDS:
         count = whole(entries.get(kind))
         if count is None or count < 0:
             return None

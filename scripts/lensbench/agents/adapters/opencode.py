@@ -40,6 +40,7 @@ from lensbench.agents import (
     is_stock,
 )
 from lensbench.agents.adapters._cli import (
+    TOKEN_VARIABLE,
     Settings,
     announced,
     ending_of,
@@ -74,7 +75,6 @@ PROGRAM = Program(
     (".opencode/.gitignore",),
 )
 FILTERS = True
-TOKEN = "LENSBENCH_TOKEN"
 CONTEXT, OUTPUT = 200_000, 32_000
 """Token limits for a gateway's model: the program knows only those of its own providers' models."""
 
@@ -111,7 +111,7 @@ def command(run: Assignment) -> Invocation:
     )
     off = [name for name in _OFF if not (run.reads_files and name == "PROJECT_CONFIG")]
     switches = {f"OPENCODE_DISABLE_{name}": "1" for name in off} | {"npm_config_offline": "true"}
-    token = {TOKEN: service.token} if service.token else {}
+    token = {TOKEN_VARIABLE: service.token} if service.token else {}
     env = {**base_environment(run), **switches, **token, "OPENCODE_CONFIG": file}
     # `{env:X}` and `{file:X}` are no references in an MCP file; the program replaces them before it reads JSON
     text = re.sub(
@@ -158,7 +158,7 @@ def _provider(base_url: str, model: str) -> Settings:
             "gateway": {
                 "npm": "@ai-sdk/anthropic",  # comes with the program
                 "name": "gateway",
-                "env": [TOKEN],
+                "env": [TOKEN_VARIABLE],
                 "options": {"baseURL": f"{base_url}/v1"},
                 "models": {model: {"name": model, "limit": {"context": CONTEXT, "output": OUTPUT}}},
             }

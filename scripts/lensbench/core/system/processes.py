@@ -35,7 +35,7 @@ DRAIN_S = 1.0
 """Time to read output that a child keeps open after the agent has ended."""
 KILL_ROUNDS = 10
 MAX_OUTPUT = 64_000_000
-MAX_PIECES = 3_000_000
+MAX_OUTPUT_PIECES = 3_000_000
 """Limit of lines (counted as eight each) and JSON values in the output: objects need far more memory than bytes."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -213,7 +213,7 @@ class _Output:
         ended_at = 0.0
         size = 0
         pieces = 0
-        while size < MAX_OUTPUT and pieces < MAX_PIECES:
+        while size < MAX_OUTPUT and pieces < MAX_OUTPUT_PIECES:
             now = time.monotonic()
             if now >= self.until:
                 self.timed_out = True

@@ -14,13 +14,13 @@ CACHE_FOLDERS = frozenset((b"__pycache__", b".pytest_cache", b".mypy_cache", b".
 CACHE_SUFFIX = b".pyc"
 BLOCK = 1 << 20
 
-MOST_BYTES = 16_000_000_000
+MOST_WORKSPACE_BYTES = 16_000_000_000
 """Limit of the bytes of all files in a workspace, including holes, that are read after a run."""
 LONG_PATH = 2000
 """Length of a path, in bytes, above which a folder is moved up before its content is removed; Linux allows 4,096."""
 
 # Does not follow symlinks, and does not wait for the writer of a FIFO.
-READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def copy_tree(tree: str, destination: str, *, with_git: bool = True) -> None:
@@ -77,7 +77,7 @@ def walk(top: AnyStr) -> Iterator[tuple[AnyStr, list[AnyStr], list[AnyStr]]]:
         folders += [os.path.join(folder, name) for name in inner]  # as the caller left them
 
 
-def exceeds(folder: str, most_bytes: int = MOST_BYTES) -> bool:
+def exceeds(folder: str, most_bytes: int = MOST_WORKSPACE_BYTES) -> bool:
     """Whether the files below `folder` exceed `most_bytes` in total, including holes. Does not read them."""
     total = 0
     for place, _, names in walk(os.fsencode(folder)):
@@ -137,7 +137,7 @@ def _link_target(path: bytes) -> bytes:
 def _file_facts(path: bytes) -> tuple[bytes, bytes]:
     digest = hashlib.sha256()
     try:
-        file = os.open(path, READ)
+        file = os.open(path, READ_FLAGS)
         try:
             executable = os.fstat(file).st_mode & stat.S_IXUSR
             while block := os.read(file, BLOCK):

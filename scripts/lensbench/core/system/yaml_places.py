@@ -13,8 +13,8 @@ from lensbench.core.pasted import pasted
 
 KeyPath = tuple[str | int, ...]
 
-MAX_BYTES = 8_000_000
-MAX_DEPTH = 24
+MAX_YAML_BYTES = 8_000_000
+MAX_YAML_DEPTH = 24
 
 
 class DocumentError(ValueError):
@@ -49,9 +49,9 @@ class Document:
 def parse_document(source: bytes) -> Document:
     """The YAML value in `source`, with lines. Raises DocumentError for what is too large or too deep, for anchors and
     aliases (a few hundred bytes of them can expand without end), tags, keys given twice, and keys that are not text."""
-    if len(source) > MAX_BYTES:
+    if len(source) > MAX_YAML_BYTES:
         raise DocumentError(
-            f"is {len(source)} bytes; at most {MAX_BYTES} are read. Split it into several files"
+            f"is {len(source)} bytes; at most {MAX_YAML_BYTES} are read. Split it into several files"
         )
     try:
         text = decoded(source)
@@ -112,8 +112,8 @@ def _check_events(text: str) -> None:
             raise DocumentError(f"uses the YAML tag {tag}; write the plain value", line)
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
-            if depth > MAX_DEPTH:
-                raise DocumentError(f"is nested deeper than {MAX_DEPTH} levels", line)
+            if depth > MAX_YAML_DEPTH:
+                raise DocumentError(f"is nested deeper than {MAX_YAML_DEPTH} levels", line)
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
 
