@@ -1,7 +1,7 @@
 """Writes one table of many benchmarks: `lensbench table bench/* archives/*.zip` (docs/history.md).
 
 A page without requests, table.csv and table.md, from the files of the benchmarks alone. The numbers of an archive are
-those that its runs give when they are rebuilt, and an archive that does not verify is left out, with the reason.
+those that its runs give when they are rebuilt, and an archive that does not verify is omitted, with the reason.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def main() -> None:
         print(f"written: {arguments.runs}, {len(runs)} runs")
     for entry in entries:
         if entry.problem:
-            print(f"left out: {entry.problem}", file=sys.stderr)
+            print(f"omitted: {entry.problem}", file=sys.stderr)
     for matrix in matrices:
         _say(f"{matrix.name}: {len(matrix.rows)} agents and models", matrix.sentences)
     for series in found:

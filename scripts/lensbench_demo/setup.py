@@ -67,7 +67,7 @@ class Wishes(NamedTuple):
     words: str = ""
     """A file with the words that come with the server, for a ladder; empty for two conditions."""
     members: int = 0
-    """Servers of an ablation, of which one is left out at a time; 0 for none."""
+    """Servers of an ablation, of which one is removed at a time; 0 for none."""
     command: str = ""
     """The command line of an agent of kind `acp`."""
 
@@ -161,7 +161,7 @@ def _known(flags: argparse.Namespace) -> Sequence[KnownServer]:
         return ()
     table, reasons = servers_of(flags.ablate, Path())
     for reason in reasons:
-        print(f"left out: {reason}", flush=True)
+        print(f"omitted: {reason}", flush=True)
     return tuple(table.values())
 
 

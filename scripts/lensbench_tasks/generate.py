@@ -68,7 +68,7 @@ class Examiner:
         result = self._examine(proposal, [*self.earlier, *others])
         outcome = "good"
         if result.problems:
-            outcome = f"left out: {'; '.join(map(str, result.problems))}"
+            outcome = f"omitted: {'; '.join(map(str, result.problems))}"
         say(f"{proposal.id}: {outcome}", sys.stderr)
         done = len(others)
         if not result.problems:
@@ -283,7 +283,7 @@ def _nothing(result: Made) -> str:
         )
     counts = Counter(fate.tries[-1].problems[0].reason for fate in result.fates)
     reasons = ", ".join(f"{count} {reason}" for reason, count in counts.most_common(3))
-    return f"{name}: all {tried} tried questions were left out ({reasons}); use another repository"
+    return f"{name}: all {tried} tried questions were omitted ({reasons}); use another repository"
 
 
 def _source_of(earlier: Sequence[Task], arguments: argparse.Namespace) -> Source:

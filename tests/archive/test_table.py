@@ -240,8 +240,8 @@ def test_an_archive_comes_in_if_it_verifies_and_is_named_if_not(
     capsys.readouterr()
     run_here(main, "a.zip", forged.name, "bench/a", "nowhere.zip")
     said = capsys.readouterr().err
-    assert "left out: forged.zip: does not verify: run/scores.csv: does not follow" in said
-    assert "left out: nowhere.zip: cannot be read" in said
+    assert "omitted: forged.zip: does not verify: run/scores.csv: does not follow" in said
+    assert "omitted: nowhere.zip: cannot be read" in said
     archive, folder = rows_of(Path("site"))
     assert len(archive["source"]) == 64
     assert folder["source"] == "folder"

@@ -149,7 +149,7 @@ def test_tasks_are_written_where_there_are_none_and_never_over_others(
     assert "there is no file mistyped.yaml" in skill(fails=True)
     config.write_text(config.read_text().replace("mistyped.yaml", "bench/scenarios.yaml"))
     assert "first generates tasks about this repository" in skill("-n")
-    assert "all 12 tried questions were left out" in skill(
+    assert "all 12 tried questions were omitted" in skill(
         "--cores", "2", fails=True
     )  # two files are too few for a task
     assert not (foreign.bench / "plan.json").exists()

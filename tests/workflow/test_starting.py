@@ -227,7 +227,7 @@ def test_a_file_with_servers_makes_an_ablation_which_is_tried_again_as_one(
         ("source", "server", "mcp", "url", "words", "name", "model", "repo"), None
     )
     wishes = ask(Namespace(**unsaid, ablate=Path("mcp.json"), agent="codex", yes=True))
-    assert "left out: odd: " in capsys.readouterr().out
+    assert "omitted: odd: " in capsys.readouterr().out
     assert [*mcp_file(wishes)["mcpServers"]] == ["lens", "far"]
     write(wishes, 12)
     config = load_config(yaml.safe_load(wishes.files["config"].read_text()))

@@ -148,7 +148,7 @@ def _entries(
         default = _default(key)
         said = "needed" if name in model.get("required", []) else f"default {default}"
         if default in ("", "as below"):
-            said = said.removesuffix(f"default {default}") or "may be left out"
+            said = said.removesuffix(f"default {default}") or "optional"
         lines += [f"### {path}", "", key.get("description") or part.get("description", ""), ""]
         lines += [f"*Type:* {_type(key)}; {said}.", ""]
         if example := examples.get(path) or _example(path, key):

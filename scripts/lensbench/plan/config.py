@@ -169,9 +169,9 @@ class Ablation(Strict):
     files: dict[str, str] = Field(default={})
     """Path in the workspace -> file with its text, as in a condition."""
     tools: Many[str] = ()
-    """Tools of these servers. With it, only these are left out; everything else stays."""
+    """Tools of these servers. With it, only these are removed; everything else stays."""
     groups: dict[ConditionName, Many[str]] = Field(default={})
-    """Members that are left out together, by a name of yours."""
+    """Members that are removed together, by a name of yours."""
 
 
 def _of_a_name(value: Any) -> Any:

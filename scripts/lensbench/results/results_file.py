@@ -210,7 +210,7 @@ class Figure(TypedDict):
     baseline: str
     """The same for the baseline."""
     change: str
-    """Points for shares, the typical relative change for relative quantities, else the difference."""
+    """Points for shares, the geometric mean of relative changes for relative quantities, else the difference."""
     interval: str
     """The interval of `change`, in the same unit."""
     total: str
@@ -374,7 +374,7 @@ class Member(TypedDict):
     """A row: what leaving out a member changes, against everything. Texts are ready to be shown."""
 
     member: str
-    """The name of what is left out."""
+    """The name of what is removed."""
     condition: str
     """The condition without it."""
     word: Word

@@ -207,7 +207,7 @@ def _tried(
     note = ""
     if absent:
         count = len(set(instance.pass_to_pass))
-        note = f"{len(absent)} of {count} ids of PASS_TO_PASS do not pass here, and are left out"
+        note = f"{len(absent)} of {count} ids of PASS_TO_PASS do not pass here, and are omitted"
     fate = bench.judged(task, what, tree, installation, foreign=True, runs=runs)
     return fate._replace(note=note)
 

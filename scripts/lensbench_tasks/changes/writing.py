@@ -104,7 +104,7 @@ def render_report(head: str, fates: Sequence[ChangeFate]) -> str:
             drops.append(f"- **{fate.id}**, {plain_text(fate.what)}: {reasons}")
         elif fate.note:
             notes.append(f"- {fate.id}: {plain_text(fate.note)}")
-    sections = {"Flaky tests, left out:": flaky, "Prompts:": notes, "Dropped:": drops}
+    sections = {"Flaky tests, omitted:": flaky, "Prompts:": notes, "Dropped:": drops}
     for title, items in sections.items():
         if items:
             lines += ["", title, "", *items]
