@@ -1,5 +1,6 @@
 """The sandbox: limits an agent to its workspace (`/repo`), its own files (`/session`), and the programs it needs, in
-every condition alike. docs/sandbox.md describes what is isolated and what is not."""
+every condition alike. docs/sandbox.md describes what is isolated and what is not, docs/decisions/bubblewrap.md
+why it is this one."""
 
 from __future__ import annotations
 

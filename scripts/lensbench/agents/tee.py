@@ -1,8 +1,8 @@
 """Passes the messages between an agent and an MCP server on unchanged, and notes them: `lensbench tee -- command...`.
 
-It copies bytes and reads the copy: nothing is encoded anew, negotiated or held back, but for the two answers in which
-`words` change a text. The server takes the place of this
-process, so its process id, signals, exit code and standard error are those without the tee; a process beside it copies.
+It copies bytes and reads the copy (docs/decisions/copies.md): nothing is changed, but for the two answers in which
+`words` change a text. The server takes the place of this process, so its process id, signals, exit code and standard
+error are those without the tee; a process beside it copies.
 
 Each line of the file `--to` is a message: time, server, direction, method, tool, bytes, error, ms, and of results the
 tools that a list has, and how a call's text begins. It uses the standard library only, and imports little.

@@ -7,7 +7,8 @@ The files of an entry are its state (`state_of`), so no process has to be told w
     record.json                       last, after all checks; without it the attempt was cut short
     discard.json                      later, if the attempt must not count
 
-No rule of Snakemake owns these files. It makes `runs/<run>.md`, a copy of the answer that counts (`show`, `withdraw`).
+No rule of Snakemake owns these files (docs/decisions/store.md). It makes `runs/<run>.md`, a copy of the
+answer that counts (`show`, `withdraw`).
 """
 
 from __future__ import annotations

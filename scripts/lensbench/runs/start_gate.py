@@ -1,4 +1,5 @@
-"""The start gate: the runs of a task start at the same time, so that no condition has an advantage from time of day.
+"""The start gate: the runs of a task start at the same time, so that no condition has an advantage from time of day
+(docs/decisions/pairs.md).
 The gate opens when all partners have arrived, when no run is left whose end could make room for a partner, or at the
 time limit."""
 

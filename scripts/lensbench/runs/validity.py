@@ -1,4 +1,5 @@
-"""Which runs count (protocol, section 5). Decided from the records alone, before anything is scored.
+"""Which runs count (protocol, section 5). Decided from the records alone, before anything is scored:
+docs/decisions/validity.md.
 
 A run that must not count gets a discard.json in the store, and Snakemake misses its answer in the next start, which
 repeats it. A run that was discarded more often than `discards.max_rounds` is given up.

@@ -4,8 +4,7 @@ They are functions of numbers, for one benchmark or, as arrays, for thousands of
 calibration simulate the rules that decide. `given` is the whole decision about the score; `decide` in gate.py adds what
 only a run folder knows.
 
-Student's t interval assumes that differences are nearly normal. With few tasks they often are not: most tasks gain a
-little and a few lose much, or the other way round. docs/gate.md has the rules, docs/measured/gate.md the figures.
+docs/gate.md has the rules, docs/decisions/t.md the reasons, docs/measured/gate.md the figures.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether a treatment saves: it needs less of one quantity, and its answers are no worse.
+"""Whether a treatment saves: it needs less of one quantity, and its answers are no worse (docs/decisions/saves.md).
 
 SAVES is an intersection-union test (Berger, Technometrics 24, 1982): each of its parts is tested at the level of the
 look, and all of them must hold. The typical task needs less: the whole interval of the mean log ratio lies beyond

@@ -1,4 +1,5 @@
-"""The mechanical judge: a criterion is stated when its author's patterns match (protocol, section 4).
+"""The mechanical judge: a criterion is stated when its author's patterns match (protocol, section 4;
+docs/decisions/facts.md).
 
 It infers no other spellings; authors must write these down (`any_of`, ...). What a sentence denies, asks or supposes is
 not stated (`denying`), nor are copies of the criterion's text and dumps of names (`asserting`).
