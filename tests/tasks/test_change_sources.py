@@ -15,7 +15,7 @@ from lensbench.changes.environment import NO_ENVIRONMENT, Environment
 from lensbench.changes.execute import TestRun
 from lensbench.changes.hidden_files import with_files
 from lensbench.changes.reports import TestResult
-from lensbench.changes.task import ChangeTask, FromSource, content_bytes, read_task
+from lensbench.changes.task import PRINTED, ChangeTask, FromSource, content_bytes, read_task
 from lensbench.core.errors import UserError
 from lensbench.core.tasks import Folder
 from lensbench.plan import freeze
@@ -30,7 +30,7 @@ from lensbench_tasks.changes.from_releases import (
 )
 from lensbench_tasks.changes.nearness import changed_files, nearest_tests
 from lensbench_tasks.changes.proof import prove
-from lensbench_tasks.changes.suites import UNKNOWN_MOMENT, Moment, Suite, suite_of
+from lensbench_tasks.changes.suites import UNKNOWN_MOMENT, Moment, Suite, form_of, suite_of
 from lensbench_tasks.changes.swebench import Refused, forms_of, read_instance
 from lensbench_tasks.changes.writing import render_report
 from lensbench_tasks.generate import main
@@ -431,6 +431,22 @@ def test_the_tests_nearest_to_a_change_name_its_files_and_those_that_it_replaces
         "a/core/tests/test_other.py",
     )
     assert len(nearest_tests(tmp_path, patch_text, hidden, 2)) == 2
+
+
+def test_the_tests_of_a_go_package_lie_beside_its_files(tmp_path: Path) -> None:
+    write(
+        tmp_path, dict.fromkeys(["net/mail/mail_test.go", "net/smtp/smtp_test.go"], "package x\n")
+    )
+    patch_text = "--- a/net/mail/message.go\n+++ b/net/mail/message.go\n@@ -1 +1 @@\n-1\n+2\n"
+    assert nearest_tests(tmp_path, patch_text, (), 9) == ("net/mail/mail_test.go",)
+
+
+def test_a_command_of_go_names_folders_and_prints_its_results(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path, (), "env GOROOT=/repo /env/go/bin/go test -json")
+    assert suite.report == PRINTED
+    assert suite.argument("net/mail/mail_test.go") == "./net/mail"
+    assert form_of(("python", "tests/runtests.py")) == "{label}"
+    assert form_of(("go", "vet", "test")) == "{path}"
 
 
 def test_a_language_without_a_runner_and_a_runner_without_a_report_are_refused_by_name(

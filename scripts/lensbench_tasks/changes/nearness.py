@@ -72,5 +72,5 @@ def _nearness(
     inner = set(folders[1:])
     is_named = stem.strip("_") in words and (not inner or bool(words & inner))
     is_imported = re.search(rf"\b{re.escape(module)}\b", text) is not None
-    is_beside = test.parent.parent == changed.parent
+    is_beside = changed.parent in (test.parent, test.parent.parent)
     return 3 * is_named + 2 * is_imported + is_beside

@@ -18,7 +18,7 @@ from lensbench.core.project_files import is_test_program
 from lensbench.repositories.sources.git_program import GitError, git
 from lensbench_tasks.changes.nearness import LARGE, nearest_tests, tree_files
 from lensbench_tasks.changes.prompts import added_lines
-from lensbench_tasks.changes.suites import DJANGO, django_label
+from lensbench_tasks.changes.suites import Suite, django_label, form_of
 
 ROUNDS = 3
 _LONG_LINE = 24
@@ -124,16 +124,27 @@ def _commands(tests: Tests, tree: Path, reference: bytes) -> Iterator[tuple[str,
     if len(files) < LARGE:
         yield from _commands_by_folder(tests, words, tree, files)
         return
-    is_django = DJANGO in words
-    if tests.report == PYTEST or is_django:
-        near = nearest_tests(tree, reference.decode(errors="replace"), tests.files, _NEAREST)
-        folders = {path.rpartition("/")[0] for path in tests.files}
-        own = tuple(path for path in near if path.rpartition("/")[0] in folders)
-        for paths in dict.fromkeys((near, own)):
-            if is_django:
-                yield (*words, *map(django_label, paths))
-            else:
-                yield (*words, *paths)
+    suite = Suite(
+        (),
+        tests.command,
+        tests.report,
+        form=form_of(tests.command),
+    )
+    text = reference.decode(errors="replace")
+    near = nearest_tests(
+        tree,
+        text,
+        tests.files,
+        _NEAREST,
+    )
+    folders = {path.rpartition("/")[0] for path in tests.files}
+    own = tuple(path for path in near if path.rpartition("/")[0] in folders)
+    for paths in dict.fromkeys((near, own)):
+        command = [*words]
+        for place in map(suite.argument, paths):
+            if place not in command:
+                command.append(place)
+        yield tuple(command)
 
 
 def _commands_by_folder(

@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -173,6 +174,14 @@ class Suite(NamedTuple):
         )
 
 
+def form_of(command: Sequence[str]) -> str:
+    """How a command names a test file: by Django's label, the folder of a Go package, or its path."""
+    if DJANGO in command:
+        return "{label}"
+    names = [PurePosixPath(word).name for word in command]
+    return RUNNERS["go"].form if ("go", "test") in pairwise(names) else "{path}"
+
+
 def django_label(path: str) -> str:
     """How Django's runner names the test file at `path`."""
     return path.removeprefix("tests/").removesuffix(".py").replace("/", ".")
@@ -220,6 +229,9 @@ def suite_of(
             report = JUNIT
         elif "--test" in words:
             report = NODE
+        elif form_of(words) == RUNNERS["go"].form:
+            report = PRINTED
+            suite = suite._replace(form=form_of(words))
         suite = suite._replace(command=words, report=report)
     if environment:
         suite = suite._replace(environments=(tuple(environment),))
