@@ -1,6 +1,6 @@
 """Executes the runs, decides which of them count, and reads the agents' reports.
 
-Rule run executes one run per job (docs/decisions/one-job.md): one task in one condition in one trial.
+Rule run executes one run per job: one task in one condition in one trial.
 
 needs   plan.json, prompts/, repositories.json
 leaves  runs/<task>-<condition>.md (trial 2 in t2/, and so on): a copy of the answer; the answer itself, with its record
