@@ -118,7 +118,11 @@ def test_no_code_of_a_package_is_run(tmp_path: Path, index: Index) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def refusal(index: Index, cache: Path, pinned: str, sha256: str) -> str:
+OTHER_HASH = hashlib.sha256(b"another file").hexdigest()
+
+
+def refusal(index: Index, cache: Path, pinned: str, sha256: str = OTHER_HASH) -> str:
+    """Why the index's package with this hash is refused; nothing of it is left in the cache."""
     with pytest.raises(UserError) as caught:
         prepare(Pypi(pypi=pinned, sha256=sha256), cache)
     assert [path.name for path in cache.iterdir() if not path.name.endswith(".lock")] == []
@@ -129,11 +133,9 @@ def test_a_wrong_hash_names_the_right_one_and_what_is_absent_is_named(
     tmp_path: Path, index: Index, demo: Pypi
 ) -> None:
     cache = tmp_path / "cache"
-    assert f"demo-1.0.tar.gz has the sha256 {demo.sha256}" in refusal(
-        index, cache, "demo==1.0", "0" * 64
-    )
-    assert "no project 'nothing'" in refusal(index, cache, "nothing==1.0", "0" * 64)
-    assert "no sdist of demo==2.0" in refusal(index, cache, "demo==2.0", "0" * 64)
+    assert f"demo-1.0.tar.gz has the sha256 {demo.sha256}" in refusal(index, cache, "demo==1.0")
+    assert "no project 'nothing'" in refusal(index, cache, "nothing==1.0")
+    assert "no sdist of demo==2.0" in refusal(index, cache, "demo==2.0")
     del index.bodies["/files/demo-1.0.tar.gz"]
     assert "does not exist (404)" in refusal(index, cache, "demo==1.0", demo.sha256)
 
@@ -141,7 +143,7 @@ def test_a_wrong_hash_names_the_right_one_and_what_is_absent_is_named(
 def test_an_index_that_sends_other_bytes_than_it_lists_is_not_believed(
     tmp_path: Path, index: Index
 ) -> None:
-    digest = index.add("demo-1.0.tar.gz", packed(PACKAGE), listed_hash="1" * 64)
+    digest = index.add("demo-1.0.tar.gz", packed(PACKAGE), listed_hash=OTHER_HASH)
     assert "is damaged" in refusal(index, tmp_path / "cache", "demo==1.0", digest)
 
 
@@ -159,13 +161,13 @@ def test_an_index_in_html_serves_too(tmp_path: Path, index: Index, fragment: str
     link = f'<a data-yanked="" href="../../files/demo-1.0.tar.gz{fragment.format(sha256=sha256)}">demo</a>'
     index.bodies["/simple/demo/"] = f"<!DOCTYPE html><a href='/'>up</a><br>{link}".encode()
     assert prepare(Pypi(pypi="demo==1.0", sha256=sha256), tmp_path / "cache").revision == "1.0"
-    assert refusal(index, tmp_path / "other", "demo==1.0", "0" * 64)
+    assert refusal(index, tmp_path / "other", "demo==1.0")
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"{}", b'{"files": [1]}', b'{"files": '])
 def test_a_page_that_lists_no_files_is_refused(tmp_path: Path, index: Index, body: bytes) -> None:
     index.bodies["/simple/demo/"] = body
-    assert "PIP_INDEX_URL" in refusal(index, tmp_path / "cache", "demo==1.0", "0" * 64)
+    assert "PIP_INDEX_URL" in refusal(index, tmp_path / "cache", "demo==1.0")
 
 
 def test_a_cut_off_download_is_tried_again_and_ends_with_a_message(
@@ -190,7 +192,7 @@ def test_a_missing_index_is_named_without_login_and_a_login_is_used_for_both(
     tmp_path: Path, index: Index, monkeypatch: pytest.MonkeyPatch, demo: Pypi
 ) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", "http://me:secret@127.0.0.1:9/simple/")
-    message = refusal(index, tmp_path / "cache", "demo==1.0", "0" * 64)
+    message = refusal(index, tmp_path / "cache", "demo==1.0")
     assert "127.0.0.1:9/simple/demo" in message
     assert "secret" not in message
     index.login = "Basic bWU6YSBi"
@@ -716,11 +718,11 @@ def test_a_copy_of_a_prepared_tree_is_a_clean_repository_with_the_same_hash(
 
 
 def test_keys_are_readable_and_differ_with_the_source() -> None:
-    key = source_key(Pypi(pypi="Click==8.1.8", sha256="0" * 64))
+    key = source_key(Pypi(pypi="Click==8.1.8", sha256=OTHER_HASH[::-1]))
     assert key.startswith("click-8.1.8-")
     assert len(key) == len("click-8.1.8-") + 8
     sources: list[Source] = [
-        Pypi(pypi="Click==8.1.8", sha256="1" * 64),
+        Pypi(pypi="Click==8.1.8", sha256=OTHER_HASH),
         Git(git="https://example.invalid/a/click.git", revision="8.1.8"),
         Git(git="git@example.invalid:a/click", revision="8.1.8"),
         Git(git="/click", revision="8.1.7"),

@@ -18,6 +18,9 @@ from lensbench.runs.reports import read_reports
 from lensbench.runs.validity import judge_validity
 
 TOOLS = ("lens_grep", "lens_graph", "lens_graph_neighbors", "lens_reindex")
+MCP_SHA256 = sha256(b"an MCP file")
+SETTINGS_SHA256 = sha256(b"settings")
+PROMPT_SHA256 = sha256(b"a prompt")
 STARTED = "2026-01-02T03:04:05.000Z"
 _POINTS = {"Met": "1", "Partial": "0.5", "Missed": "0", "Unjudged": None}
 
@@ -112,7 +115,7 @@ def _plan(shape: Shape, tasks: Sequence[Task]) -> dict[str, Any]:
         "conditions": {
             name: {
                 "mcp": f"{name}.json" if servers else None,
-                "mcp_sha256": "c" * 64 if servers else "",
+                "mcp_sha256": MCP_SHA256 if servers else "",
                 "servers": servers,
             }
             for name in shape.conditions
@@ -121,7 +124,7 @@ def _plan(shape: Shape, tasks: Sequence[Task]) -> dict[str, Any]:
         "agent": _agent(shape),
         "model_mapping": "sonnet=glm-5",
         "max_rounds": 3,
-        "settings_sha256": "s" * 64,
+        "settings_sha256": SETTINGS_SHA256,
         "gate": Gate(looks=shape.looks, comparisons=list(shape.comparisons)).model_dump(
             mode="json"
         ),
@@ -132,7 +135,7 @@ def _plan(shape: Shape, tasks: Sequence[Task]) -> dict[str, Any]:
             task.id: {
                 "category": task.category.value,
                 "repository": task.repository.path if isinstance(task.repository, Folder) else None,
-                "prompt_sha256": "p" * 64,
+                "prompt_sha256": PROMPT_SHA256,
                 "criteria": len(task.criteria),
             }
             for task in tasks
@@ -260,8 +263,8 @@ def _record(
         _outcome(shape, treated, rng),
         answer_sha256=sha256(answer.encode()),
         answer_bytes=len(answer.encode()),
-        prompt_sha256="p" * 64,
-        settings_sha256="s" * 64,
+        prompt_sha256=PROMPT_SHA256,
+        settings_sha256=SETTINGS_SHA256,
         workspace="/w/repo",
         tree_before="t",
         tree_after="t",
