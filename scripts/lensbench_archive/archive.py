@@ -30,7 +30,7 @@ from lensbench.core.system.program import Parser, add_run_folder, run_folder, ru
 from lensbench.core.system.progress import Progress, say, step
 from lensbench.plan.frozen import read_plan
 from lensbench.results.results_file import Results
-from lensbench_archive import PROJECT, REDACTIONS, RUN, VERSIONS
+from lensbench_archive import PROJECT, REDACTIONS, RUN, VERSIONS_FILE
 from lensbench_archive.bag import make_bag, write_zip
 from lensbench_archive.code import code_hash
 from lensbench_archive.leaks import find_leaks, may_be_rewritten, refuse, rewrite
@@ -87,7 +87,7 @@ def make_archive(
         else:
             _rebuild_as(folder, bag / RUN, machine)
         step("packing")
-        write_json(bag / VERSIONS, versions())
+        write_json(bag / VERSIONS_FILE, versions())
         run_id = redaction(str(plan["run_id"]))
         bag = bag.rename(bag.with_name(run_id))
         make_bag(bag, run_id, (results["last_start"] or _UNTIMED)[:10])
@@ -182,9 +182,11 @@ def _user_files(settings: Mapping[str, Any]) -> list[str]:
     for condition in settings["conditions"].values():
         names += [condition["mcp"], *condition.get("files", {}).values()]
     names += [judge["prompt"] for judge in settings["judges"] if isinstance(judge, dict)]
-    return list(
-        dict.fromkeys(os.path.relpath(name) if _is_inside(name) else name for name in names if name)
-    )
+    files: dict[str, None] = {}
+    for name in filter(None, names):
+        file = os.path.relpath(name) if _is_inside(name) else name
+        files[file] = None
+    return [*files]
 
 
 def _is_inside(name: str) -> bool:

@@ -246,45 +246,37 @@ def changes(overlap: Shared) -> list[Change]:
     treatments that answer the same question. The baseline is a family of its own: it answers whether anything but the
     tools moved."""
     reference, *others = overlap.runs
-    sides = [
-        (run, treatment, (treatment, condition), (DELTA, SCORE, *NEEDS))
-        for treatment in treatments(reference.plan)
-        for run, condition in overlap.conditions(treatment)[1:]
-    ]
-    baseline = reference.plan["baseline"]
-    of_baseline = [(run, None, (baseline, run.plan["baseline"]), (SCORE, *NEEDS)) for run in others]
-    rows = [
-        overlap.change(run, treatment, quantity, conditions)
-        for run, treatment, conditions, quantities in (*sides, *of_baseline)
-        for quantity in quantities
-    ]
+    rows = []
+    for treatment in treatments(reference.plan):
+        for run, condition in overlap.conditions(treatment)[1:]:
+            for quantity in (DELTA, SCORE, *NEEDS):
+                sides = (treatment, condition)
+                rows.append(overlap.change(run, treatment, quantity, sides))
+    for run in others:
+        for quantity in (SCORE, *NEEDS):
+            sides = (reference.plan["baseline"], run.plan["baseline"])
+            rows.append(overlap.change(run, None, quantity, sides))
     families: dict[tuple[str, bool], dict[int, Estimate]] = {}
     for number, row in enumerate(rows):
-        families.setdefault((row.quantity, row.treatment is None), {})[number] = row.found
-    estimates = {
-        number: estimate
-        for family in families.values()
-        for number, estimate in with_holm(family).items()
-    }
-    return [replace(row, found=estimates[number]) for number, row in enumerate(rows)]
+        question = (row.quantity, row.treatment is None)
+        families.setdefault(question, {})[number] = row.found
+    for family in families.values():
+        for number, found in with_holm(family).items():
+            rows[number] = replace(rows[number], found=found)
+    return rows
 
 
 def adoptions(overlap: Shared) -> Iterator[AdoptionChange]:
     """The adoption of each treatment of the reference in every other run, on the tasks of which both are known."""
     for treatment in treatments(overlap.runs[0].plan):
-        sides = [
-            (run, condition, _calls(overlap, run, condition))
-            for run, condition in overlap.conditions(treatment)
-        ]
-        reference, own, before = sides[0]
-        for run, condition, after in sides[1:]:
+        (reference, own), *others = overlap.conditions(treatment)
+        before = _calls(overlap, reference, own)
+        for run, condition in others:
+            after = _calls(overlap, run, condition)
             both = [task for task in overlap.tasks if before.get(task) and after.get(task)]
             if not both:
                 continue
-            means = {
-                task: sum(after[task]) / len(after[task]) - sum(before[task]) / len(before[task])
-                for task in both
-            }
+            means = {task: _share(after[task]) - _share(before[task]) for task in both}
             repositories = {task: reference.plan["tasks"][task]["repository"] for task in both}
             seed = reference.plan["seed"]
             estimated = estimate(means, repositories, seed=seed, limit=LARGEST)
@@ -294,6 +286,10 @@ def adoptions(overlap: Shared) -> Iterator[AdoptionChange]:
                 f"{reference.names[own]} in {reference.name}",
             )
             yield AdoptionChange(run.name, treatment, found, says_difference(found, *names))
+
+
+def _share(trials: Sequence[Fraction]) -> Fraction:
+    return sum(trials, Fraction(0)) / len(trials)
 
 
 def _calls(overlap: Shared, run: FinishedRun, condition: str) -> Known:
@@ -306,24 +302,22 @@ def _calls(overlap: Shared, run: FinishedRun, condition: str) -> Known:
 
 def by_task(overlap: Shared, treatment: str) -> list[ComparedTask]:
     """A row per task: the delta in every run, and each run's delta less the reference's."""
-    deltas = {
-        run.name: overlap.by_task(run, condition, DELTA)
-        for run, condition in overlap.conditions(treatment)
-    }
-    first, *_ = deltas.values()
-    rows = [
-        ComparedTask(
-            task,
-            overlap.runs[0].plan["tasks"][task]["category"],
-            {name: float(delta[task]) if task in delta else None for name, delta in deltas.items()},
-            {
-                name: float(delta[task] - first[task])
-                for name, delta in [*deltas.items()][1:]
-                if task in delta and task in first
-            },
-        )
-        for task in overlap.tasks
-    ]
+    means = {}
+    for run, condition in overlap.conditions(treatment):
+        means[run.name] = overlap.by_task(run, condition, DELTA)
+    reference, *others = means
+    first = means[reference]
+    rows = []
+    for task in overlap.tasks:
+        deltas: dict[str, float | None] = {}
+        for name, delta in means.items():
+            deltas[name] = float(delta[task]) if task in delta else None
+        differences = {}
+        for name in others:
+            if task in first and task in means[name]:
+                differences[name] = float(means[name][task] - first[task])
+        category = overlap.runs[0].plan["tasks"][task]["category"]
+        rows.append(ComparedTask(task, category, deltas, differences))
     return sorted(rows, key=lambda row: -fmean(row.changes.values()) if row.changes else math.inf)
 
 
@@ -331,7 +325,10 @@ def compare(runs: Sequence[FinishedRun]) -> ComparisonFile:
     """Everything in comparison.json; the first run is the reference. Raises UserError without a shared task."""
     tasks, left_out = shared_tasks(runs)
     overlap = Shared(runs, tasks)
-    reference = runs[0]
+    reference, *others = runs
+    unmatched: list[str] = []
+    for run in others:
+        unmatched += _unmatched(reference, run)
     settings, same = changed_settings(runs, tasks)
     return {
         "lensbench": __version__,
@@ -342,7 +339,7 @@ def compare(runs: Sequence[FinishedRun]) -> ComparisonFile:
         "tasks": tasks,
         "left_out": left_out,
         "names": {run.name: run.names for run in runs},
-        "unmatched": [sentence for run in runs[1:] for sentence in _unmatched(reference, run)],
+        "unmatched": unmatched,
         "notices": notices(runs, settings),
         "changed": settings,
         "same": same,
@@ -381,12 +378,12 @@ def _unmatched(reference: FinishedRun, run: FinishedRun) -> Iterator[str]:
 
 def _treatment(overlap: Shared, name: str) -> ComparedTreatment:
     deltas = {}
-    for run, condition in (conditions := overlap.conditions(name)):
+    conditions = {}
+    for run, condition in overlap.conditions(name):
         comparison = overlap.comparison(run, condition)
         deltas[run.name] = comparison.over(comparison.deltas(run.tables.score), overlap.tasks)
-    return ComparedTreatment(
-        name, {run.name: one for run, one in conditions}, deltas, by_task(overlap, name)
-    )
+        conditions[run.name] = condition
+    return ComparedTreatment(name, conditions, deltas, by_task(overlap, name))
 
 
 def points(share: float | None) -> str:

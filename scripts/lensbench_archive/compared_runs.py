@@ -120,10 +120,17 @@ class LeftOut(NamedTuple):
 
 def shared_tasks(runs: Sequence[FinishedRun]) -> tuple[list[str], list[LeftOut]]:
     """The tasks with the same id, prompt and criteria in all runs, and the others. Raises UserError without any."""
-    order = dict.fromkeys(task for run in runs for task in run.plan["order"])
-    reasons = {task: _difference(runs, task) for task in order}
-    tasks = [task for task, reason in reasons.items() if not reason]
-    left_out = [LeftOut(task, reason) for task, reason in reasons.items() if reason]
+    order: dict[str, None] = {}
+    for run in runs:
+        order |= dict.fromkeys(run.plan["order"])
+    tasks = []
+    left_out = []
+    for task in order:
+        reason = _difference(runs, task)
+        if reason:
+            left_out.append(LeftOut(task, reason))
+        else:
+            tasks.append(task)
     if not tasks:
         examples = "; ".join(f"{task}: {reason}" for task, reason in left_out[:3])
         names = ", ".join(run.name for run in runs)
@@ -259,10 +266,13 @@ def judge_names(run: FinishedRun) -> list[str]:
     version: what stands there is their sheet, which is another one for every run."""
     rows = grouped(run.tables.verdicts, lambda row: row["judge"])
     plan = {judge["name"]: judge for judge in run.plan["judges"] if "agent" in judge}
-    return [
-        name if is_person(name) else _judge(name, rows[name], plan.get(name))
-        for name in sorted(rows)
-    ]
+    names = []
+    for name in sorted(rows):
+        if is_person(name):
+            names.append(name)
+        else:
+            names.append(_judge(name, rows[name], plan.get(name)))
+    return names
 
 
 def _judge(name: str, rows: Sequence[VerdictRow], judge: PlannedJudge | None) -> str:
@@ -279,10 +289,11 @@ def _repositories(runs: Sequence[FinishedRun], tasks: Sequence[str]) -> list[Set
     """One row for the tasks that rest on the same repositories in all runs."""
     groups = grouped(tasks, lambda task: tuple(_repository(run, task) for run in runs))
     names = [run.name for run in runs]
-    return [
-        Setting(f"{REPOSITORY}{some_of(members, 3)}", dict(zip(names, values, strict=True)))
-        for values, members in groups.items()
-    ]
+    settings = []
+    for values, members in groups.items():
+        by_run = dict(zip(names, values, strict=True))
+        settings.append(Setting(f"{REPOSITORY}{some_of(members, 3)}", by_run))
+    return settings
 
 
 def _repository(run: FinishedRun, task: str) -> str:
@@ -336,10 +347,10 @@ def notices(runs: Sequence[FinishedRun], settings: Sequence[Setting]) -> list[No
 def _differs(
     settings: Sequence[Setting], names: Sequence[str], lead: str, text: str
 ) -> Iterator[Notice]:
-    if rows := [row for row in settings if row.name in names]:
-        details = ". ".join(
-            f"{row.name}: "
-            + "; ".join(f"{run} has {value or 'none'}" for run, value in row.values.items())
-            for row in rows
-        )
-        yield Notice(lead, f"{text} {details}.")
+    details = []
+    for row in settings:
+        if row.name in names:
+            values = [f"{run} has {value or 'none'}" for run, value in row.values.items()]
+            details.append(f"{row.name}: {'; '.join(values)}")
+    if details:
+        yield Notice(lead, f"{text} {'. '.join(details)}.")

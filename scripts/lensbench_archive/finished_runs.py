@@ -272,75 +272,83 @@ def find_conditions(tasks: Iterable[str], stems: Iterable[str]) -> tuple[str, ..
 
 def find_warnings(old_run: Finished) -> list[str]:
     """The rule violations of a finished run, one sentence each, except those inside a task set."""
-    tasks = {run.task for run in old_run.answers}
+    has_timing = "timing.csv" in old_run.originals
     stems = {run.stem for run in old_run.answers}
-    rows = {f"{task}-{condition}" for task, condition in old_run.timing.runs}
-    missing = [
-        RunId(task, name).stem
-        for task in old_run.tasks
-        for name in old_run.conditions
-        if task in tasks
-    ]
+    timed = set()
+    late = []
+    for (task, condition), row in old_run.timing.runs.items():
+        stem = RunId(task, condition).stem
+        timed.add(stem)
+        if row.attempt > 1:
+            late.append(f"{stem} ({row.attempt})")
+    answered = {run.task for run in old_run.answers}
+    unanswered = []
+    missing = []
+    for task in old_run.tasks:
+        if task not in answered:
+            unanswered.append(task)
+            continue
+        for condition in old_run.conditions:
+            stem = RunId(task, condition).stem
+            if stem not in stems:
+                missing.append(stem)
     reports = {run: parse_report(text(answer)) for run, answer in old_run.answers.items()}
+    unreported = [run.stem for run, report in reports.items() if not report.present]
     groups: dict[str, Iterable[str]] = {
         "Answers ignored, because their names have no known task or condition": old_run.left_out,
-        "Tasks without any answer": [task for task in old_run.tasks if task not in tasks],
-        "Runs without an answer, although another condition has one": [
-            stem for stem in missing if stem not in stems
-        ],
-        "Answers without a report": [
-            run.stem for run, report in reports.items() if not report.present
-        ],
+        "Tasks without any answer": unanswered,
+        "Runs without an answer, although another condition has one": missing,
+        "Answers without a report": unreported,
         "Tasks whose cited files share names but no path, so the difference may not be real": _roots(
             old_run, reports
         ),
-        "Runs whose answer came from a later attempt": [
-            f"{task}-{condition} ({rows.attempt})"
-            for (task, condition), rows in old_run.timing.runs.items()
-            if rows.attempt > 1
-        ],
+        "Runs whose answer came from a later attempt": late,
         "Runs with several rows in timing.csv, of which the last one counts": old_run.timing.repeated,
-        "Runs in timing.csv that have no answer": sorted(rows - stems),
-        "Runs without a duration in timing.csv": sorted(stems - rows)
-        if "timing.csv" in old_run.originals
-        else (),
+        "Runs in timing.csv that have no answer": sorted(timed - stems),
     }
-    warnings = [f"{what}: {', '.join(names)}." for what, names in groups.items() if names]
+    if has_timing:
+        groups["Runs without a duration in timing.csv"] = sorted(stems - timed)
+    warnings = []
     if len(old_run.sets) > 1:
-        warnings.insert(0, f"The tasks come from several files: {', '.join(old_run.sets)}.")
-    if unknown := sorted(
-        {name for name in old_run.workspaces.values() if name and not name.startswith("/")}
-    ):
+        warnings.append(f"The tasks come from several files: {', '.join(old_run.sets)}.")
+    for what, names in groups.items():
+        if names:
+            warnings.append(f"{what}: {', '.join(names)}.")
+    unknown = set()
+    for workspace in old_run.workspaces.values():
+        if workspace and not workspace.startswith("/"):
+            unknown.add(workspace)
+    if unknown:
+        names = ", ".join(sorted(unknown))
         warnings.append(
-            f"results.md names several repositories, and it is unknown which ones these are: {', '.join(unknown)}."
+            f"results.md names several repositories, and it is unknown which ones these are: {names}."
         )
     if date := _DATE.search(old_run.said):
         warnings.append(f"The date in results.md is {date[1]}.")
-    if "timing.csv" not in old_run.originals:
+    if not has_timing:
         warnings.append("There is no timing.csv: no run has a duration, and the model is unknown.")
     return [shown(warning) for warning in [*warnings, *old_run.timing.problems]]
 
 
 def _roots(old_run: Finished, reports: Mapping[RunId, Report]) -> list[str]:
     """The tasks in which two conditions cite files with the same names but no common path: their roots may differ."""
-    citations = {
-        run: {
-            normalise_path(file, old_run.workspaces[run.task]) for file in report.files_used or ()
-        }
-        for run, report in reports.items()
-    }
-    return [
-        run.task
-        for run, files in citations.items()
-        if run.condition == BASELINE
-        and any(
-            not files & others and set(map(basename, files)) & set(map(basename, others))
-            for others in (
-                citations.get(run._replace(condition=name), set())
-                for name in old_run.conditions[1:]
-            )
-        )
-    ]
+    citations: dict[RunId, set[str]] = {}
+    for run, report in reports.items():
+        workspace = old_run.workspaces[run.task]
+        citations[run] = {normalise_path(file, workspace) for file in report.files_used or ()}
+    tasks = []
+    for run, files in citations.items():
+        if run.condition != BASELINE:
+            continue
+        others = [run._replace(condition=name) for name in old_run.conditions[1:]]
+        if any(_same_names_only(files, citations.get(other, set())) for other in others):
+            tasks.append(run.task)
+    return tasks
+
+
+def _same_names_only(files: set[str], others: set[str]) -> bool:
+    names = set(map(basename, files))
+    return files.isdisjoint(others) and not names.isdisjoint(map(basename, others))
 
 
 def text(content: bytes) -> str:

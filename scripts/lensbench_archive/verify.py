@@ -24,7 +24,7 @@ from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import Parser, run_program
 from lensbench.core.system.progress import Progress, say, step
 from lensbench.core.tables import read_table
-from lensbench_archive import PROJECT, REDACTIONS, RUN, VERSIONS, completeness
+from lensbench_archive import PROJECT, REDACTIONS, RUN, VERSIONS_FILE, completeness
 from lensbench_archive.archive import foreign_parts
 from lensbench_archive.bag import check_bag
 from lensbench_archive.code import code_hash
@@ -64,7 +64,9 @@ def rebuilt(place: Path) -> Path:
 def number_problems(data: Path, again: Path, has_pages: bool = True) -> Iterator[str]:
     """Problems of the archive's figures, found by rebuilding them in the new folder `again`."""
     try:
-        is_same_code = _compare_versions(json.loads((data / VERSIONS).read_text(encoding="utf-8")))
+        is_same_code = _compare_versions(
+            json.loads((data / VERSIONS_FILE).read_text(encoding="utf-8"))
+        )
         if (data / REDACTIONS).exists():
             say(f"note: {_redacted(data / REDACTIONS)}")
         plan = completeness.check_plan(data / RUN)

@@ -10,6 +10,7 @@ from unittest.mock import patch
 
 import pytest
 
+from chosen_fixes import ChosenFix, chosen_task
 from lensbench.agents.sandbox import Sandbox, find_sandbox
 from lensbench.changes.environment import NO_ENVIRONMENT, Environment
 from lensbench.changes.execute import TestRun
@@ -22,12 +23,7 @@ from lensbench.plan import freeze
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
 from lensbench_tasks.changes.from_history import tasks_from_history
-from lensbench_tasks.changes.from_releases import (
-    ChosenFix,
-    Releases,
-    chosen_task,
-    tasks_between,
-)
+from lensbench_tasks.changes.from_releases import Releases, tasks_between
 from lensbench_tasks.changes.nearness import changed_files, nearest_tests
 from lensbench_tasks.changes.proof import prove
 from lensbench_tasks.changes.suites import UNKNOWN_MOMENT, Moment, Suite, form_of, suite_of

@@ -236,6 +236,7 @@ class RepositoryFacts(TypedDict, total=False):
     """The paths that no agent may see."""
     history: ReadOnly[str]
     """`kept`, `kept, without <what>`, `none`, or `dropped: <why>`."""
+    has_history: ReadOnly[bool]
     empty: ReadOnly[Sequence[str]]
     """The submodules whose files cannot be had."""
     source: ReadOnly[Mapping[str, Any]]

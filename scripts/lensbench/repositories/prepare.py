@@ -44,7 +44,7 @@ _PARALLEL = 4
 ARCHIVE = "archive"
 NOTE = "repository.json"
 _KEPT = "kept"
-_NO_HISTORY = "none"
+NO_HISTORY = "none"
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ class Prepared:
     """The paths that no agent may see."""
     history: str
     """`kept`, `kept, without <what>`, `none` (only one commit), or `dropped: <why>`."""
+    has_history: bool
     empty: Sequence[str]
     """The submodules whose files cannot be had."""
     source: Mapping[str, Any]
@@ -160,13 +161,14 @@ def _build(
     # A random name: a symlink that goes up and comes back in by the final name would otherwise look harmless.
     tree = Path(tempfile.mkdtemp(dir=new))
     revision, history, empty = _fill(source, tree, new / ARCHIVE, home / ARCHIVE, cache)
-    answers = cleaning.answers_in_history(tree) if history == _KEPT else set()
+    has_history = history == _KEPT
+    answers = cleaning.answers_in_history(tree) if has_history else set()
     if (tree / ".git" / "shallow").is_file():
         history = f"{history}, without the commits that its clone lacks"
     removals = cleaning.clean(tree, servers)
     if answers:
-        history = _rewrite(tree, answers, removals)
-    if not history.startswith(_KEPT):
+        has_history, history = _rewrite(tree, answers, removals)
+    if not has_history:
         remove_tree(str(tree / ".git"))
         snapshots.commit_everything(tree)
     elif isinstance(source, Folder):
@@ -181,6 +183,7 @@ def _build(
         "revision": revision or tree_sha256,
         "removed": [*map(_shown, removals)],
         "history": history,
+        "has_history": has_history,
         "empty": [*map(_shown, empty)],
         "source": source.model_dump(),
         "recipe": _RECIPE,
@@ -198,24 +201,26 @@ def _prepared(tree: Path, facts: Mapping[str, Any]) -> Prepared:
         facts["revision"],
         tuple(facts["removed"]),
         facts["history"],
+        facts["has_history"],
         tuple(facts["empty"]),
         facts["source"],
     )
 
 
-def _rewrite(tree: Path, answers: set[str], removals: tuple[str, ...]) -> str:
-    """Rewrites the history without `answers` and the `removals`; returns the kind of history."""
+def _rewrite(tree: Path, answers: set[str], removals: tuple[str, ...]) -> tuple[bool, str]:
+    """Rewrites the history without `answers` and the `removals`; returns whether it is kept, in a word, too."""
     try:
         without = cleaning.unwanted_in_history(tree, answers)
         without.update(path.rstrip("/") for path in removals)
         rewritten = snapshots.rewrite_history(tree, without)
     except (GitError, OSError) as error:  # thousands of paths do not fit into a command
-        return f"dropped: it contains answers of a benchmark, and git cannot rewrite it: {error}"
+        why = f"it contains answers of a benchmark, and git cannot rewrite it: {error}"
+        return False, f"dropped: {why}"
     if b"\ncommit refs/" not in rewritten:
-        return "dropped: its commits contain only answers or criteria of a benchmark"
+        return False, "dropped: its commits contain only answers or criteria of a benchmark"
     if cleaning.CRITERIA_MARK.encode() in rewritten:
-        return "dropped: a message contains criteria of a benchmark"
-    return f"{_KEPT}, without answers and criteria of a benchmark (paths: {len(without)})"
+        return False, "dropped: a message contains criteria of a benchmark"
+    return True, f"{_KEPT}, without answers and criteria of a benchmark (paths: {len(without)})"
 
 
 def _fill(
@@ -231,13 +236,13 @@ def _fill(
             if not _take_former(former, Digest("sha256", source.sha256), archive):
                 pypi.fetch(name, version, source.sha256, archive)
             unpack(archive, tree)
-            return version, _NO_HISTORY, ()
+            return version, NO_HISTORY, ()
         case Npm():
             name, _, version = source.npm.rpartition("@")
             if not _take_former(former, npm.digest(source.integrity), archive):
                 npm.fetch(name, version, source.integrity, archive)
             unpack(archive, tree)
-            return version, _NO_HISTORY, ()
+            return version, NO_HISTORY, ()
         case Git():
             revision, empty = git.fetch(source.git, source.revision, tree)
             return revision, _KEPT, empty

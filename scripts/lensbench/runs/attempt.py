@@ -117,18 +117,13 @@ class Job(NamedTuple):
         findings = PreflightFindings.read(self.folder)
         tasks = self.plan["tasks"]
         tools = findings.tools.get(self.run.condition, {})
-        if (
-            tools
-            and tasks[self.run.task]["repository"] != tasks[self.plan["order"][0]]["repository"]
-        ):
-            tools = dict.fromkeys(
-                tools, ""
-            )  # the preflight saw another repository, whose files a schema may name
-        everywhere = {
-            server
-            for condition in self.plan["conditions"].values()
-            for server in condition["servers"]
-        }
+        first = self.plan["order"][0]
+        if tasks[self.run.task]["repository"] != tasks[first]["repository"]:
+            # the preflight saw another repository, whose files a schema may name
+            tools = dict.fromkeys(tools, "")
+        everywhere = set[str]()
+        for condition in self.plan["conditions"].values():
+            everywhere.update(condition["servers"])
         return Expectation(
             servers,
             sorted(everywhere - set(servers)),
@@ -161,12 +156,10 @@ class Job(NamedTuple):
     @property
     def partners(self) -> list[str]:
         """The other runs of the task in this trial, by their names at the start gate."""
-        names = () if self.is_closed_book else compared(self.plan)
-        return [
-            gate_name(self.run._replace(condition=name))
-            for name in names
-            if name != self.run.condition
-        ]
+        if self.is_closed_book:
+            return []
+        others = [name for name in compared(self.plan) if name != self.run.condition]
+        return [gate_name(self.run._replace(condition=name)) for name in others]
 
 
 class Tried(NamedTuple):
@@ -247,21 +240,20 @@ def _by_url(assignment: Assignment) -> list[str]:
 def _with_asked_servers(outcome: Outcome, assignment: Assignment, place: Place) -> Outcome:
     """The outcome, in which a server that only the texts of failed calls speak against is connected if it responds: to
     discard a tool's own error, or its crash in a call, would repeat only runs of the treatment, until they go well."""
-    offer = (
-        [call.name for call in outcome.calls or ()]
-        if outcome.tools_offered is None
-        else outcome.tools_offered
-    )
-    suspects = [
-        name
-        for name, status in (outcome.servers or {}).items()
-        if status.startswith("failed")
-        and name in assignment.mcp_servers
-        and tools_of([name], offer)
-    ]
-    responders = [name for name in suspects if not unreachable(assignment, place, [name], {}, True)]
+    offer = [call.name for call in outcome.calls or ()]
+    if outcome.tools_offered is not None:
+        offer = [*outcome.tools_offered]
+    responders = []
+    for name, status in (outcome.servers or {}).items():
+        is_suspect = status.startswith("failed") and name in assignment.mcp_servers
+        if not is_suspect or not tools_of([name], offer):
+            continue
+        if not unreachable(assignment, place, [name], {}, True):
+            responders.append(name)
+    if not responders:
+        return outcome
     servers = {**(outcome.servers or {}), **dict.fromkeys(responders, "connected")}
-    return replace(outcome, servers=servers) if responders else outcome
+    return replace(outcome, servers=servers)
 
 
 def _ask(
@@ -328,22 +320,24 @@ def _checked(
     log = os.path.join(place.private, "session", "server.jsonl")
     after = ""
     patch = b""
-    outcome = _with_asked_servers(
-        tried.record.outcome, assignment, place
-    )  # while what they keep is there
+    # while what they keep is there
+    outcome = _with_asked_servers(tried.record.outcome, assignment, place)
     seen = completed(outcome, reply.taps)
     reason, detail = find_reason(tried.record.attempt, seen, reply.answer, job.expected)
-    silent = (
-        [*assignment.mcp_servers] if job.expected.tools else _by_url(assignment)
-    )  # agents show no schemas
-    gone = "" if reason else unreachable(assignment, place, silent, job.expected.tools, True)
+    silent = _by_url(assignment)
+    if job.expected.tools:
+        silent = [*assignment.mcp_servers]  # agents show no schemas
+    gone = ""
     with_login = logins(job.condition)
+    if not reason:
+        gone = unreachable(assignment, place, silent, job.expected.tools, True)
     if with_login and not reason:
         gone = gone or unreachable(assignment, place, with_login, {}, True)
     if not exceeds(workspace):
         _restore(job, Path(workspace))
         after = hash_tree(workspace)
-        patch = _patch(job, place, redact) if job.is_change and not job.is_closed_book else b""
+        if job.is_change and not job.is_closed_book:
+            patch = _patch(job, place, redact)
     direct = _direct_calls(job, place, reply)
     record = replace(
         tried.record,
@@ -355,7 +349,9 @@ def _checked(
         patch_sha256=sha256(patch) if job.is_change else "",
     )
     reason, detail = _fault(job, place, record, reply, direct, reason, detail)
-    reason, detail = (DiscardReason.MCP_GONE, gone) if gone and not reason else (reason, detail)
+    if gone and not reason:
+        reason = DiscardReason.MCP_GONE
+        detail = gone
     is_of_servers = reason in ("", DiscardReason.MCP_FAILED, DiscardReason.MCP_GONE)
     if with_login and is_of_servers:
         said = said_by(with_login, read_text(log), reply.tap_lines)
@@ -396,9 +392,10 @@ def _fault(
     if reply.unread and reason != DiscardReason.TIMED_OUT:
         return DiscardReason.HARNESS_FAILED, reply.unread
     if reason == DiscardReason.CRASHED:
-        lines = [read_text(os.path.join(place.private, "stderr")), reply.transcript]
-        last = next((text.split("\n")[-1] for text in map(str.strip, lines) if text), "")
-        detail += f": {printable(last[:LONGEST_LINE])}" if last else ""
+        errors = read_text(os.path.join(place.private, "stderr")).strip()
+        last = (errors or reply.transcript.strip()).rpartition("\n")[2]
+        if last:
+            detail += f": {printable(last[:LONGEST_LINE])}"
     if reason:
         return reason, detail
     if direct:
@@ -466,24 +463,24 @@ def prepare(job: Job, place: Place, redact: Redactor) -> Assignment:
     agent = job.agent
     expected = job.expected
     program: Program | None = getattr(load_adapter(agent["kind"]), "PROGRAM", None)
-    mentions = _MENTION.findall(job.prompt) if program and "@" in program.commands else ()
-    if mention := next(
-        (name for name in mentions if os.path.exists(os.path.join(repo, name.rstrip(".:")))), ""
-    ):
-        how = f"which {agent['kind']} replaces by that file; write it without @"
-        raise UserError(f"task {job.run.task!r}: its prompt has @{mention}, {how}")
+    has_mentions = program is not None and "@" in program.commands
+    for mention in _MENTION.findall(job.prompt):
+        if has_mentions and os.path.exists(os.path.join(repo, mention.rstrip(".:"))):
+            how = f"which {agent['kind']} replaces by that file; write it without @"
+            raise UserError(f"task {job.run.task!r}: its prompt has @{mention}, {how}")
     log = place.inside(os.path.join(session, "server.jsonl"))
     values = {"workspace": workspace, "python": sys.executable, "server_log": log}
     packages = PreflightFindings.read(job.folder).packages
     mcp = json.loads(fill_mcp_file(job.condition, values))
     entries = with_tokens(mcp["mcpServers"], redact)
     servers = {name: _launched(entry, packages) for name, entry in entries.items()}
-    everywhere = {
-        path for condition in job.plan["conditions"].values() for path in condition.get("files", ())
-    }
-    brings_skills = program is not None and any(
-        path.startswith(f"{program.skills}/") for path in everywhere
-    )
+    everywhere = set[str]()
+    for condition in job.plan["conditions"].values():
+        everywhere.update(condition.get("files", ()))
+    brings_skills = False
+    if program:
+        skills = f"{program.skills}/"
+        brings_skills = any(path.startswith(skills) for path in everywhere)
     if job.is_change:
         agent = {**agent, "tools": [*dict.fromkeys([*agent["tools"], *EDIT_TOOLS])]}
     return assign(
@@ -506,8 +503,10 @@ def _launched(entry: dict[str, Any], packages: Mapping[str, str]) -> dict[str, A
     """The server with a program of the preflight's `packages` in place of the launcher that would fetch it."""
     command = [entry.get("command"), *entry.get("args", ())]
     for line, program in packages.items():
-        if command[: len(words := shlex.split(line))] == words:
-            return {**entry, "command": os.path.abspath(program), "args": command[len(words) :]}
+        words = shlex.split(line)
+        if command[: len(words)] == words:
+            arguments = command[len(words) :]
+            return {**entry, "command": os.path.abspath(program), "args": arguments}
     return entry
 
 

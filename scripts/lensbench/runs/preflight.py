@@ -42,7 +42,7 @@ from lensbench.plan.config import Condition, Config
 from lensbench.plan.freeze import make_plan, prompt_of, source_name
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
-from lensbench.repositories.prepare import Prepared, servers_of_stock
+from lensbench.repositories.prepare import NO_HISTORY, Prepared, servers_of_stock
 from lensbench.repositories.prepare import prepare as prepare_repository
 from lensbench.repositories.sources.cleaning import indexes
 from lensbench.runs.attempt import MOST_NAMED, Job, prepare, remove_written
@@ -230,14 +230,15 @@ def _starting(settings: Condition) -> str:
 def _repository(name: str, repository: Prepared) -> Check:
     """A check of the git history, which packages do not have, and of the submodules."""
     detail = name
-    history = repository.history
-    loss = f" (history {history})" if history.startswith("dropped") else ""
-    if loss or history == "none":
+    loss = ""
+    if not repository.has_history and repository.history != NO_HISTORY:
+        loss = f" (history {repository.history})"
+    if not repository.has_history:
         detail += (
             f"; it has no git history{loss}, so tools that use it (blame, co-change) see one commit"
         )
-    elif history != "kept":
-        detail += f"; history {history}"
+    elif repository.history != "kept":
+        detail += f"; history {repository.history}"
     if repository.empty:
         again = f"make them available and delete {repository.tree.parent}"
         detail += f"; submodules that are empty folders for the agent: {', '.join(repository.empty)}; {again}"

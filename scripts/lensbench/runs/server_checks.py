@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lensbench.agents import Assignment, load_adapter, model_hosts
 from lensbench.agents.mcp.client import ServerEntry, Servers, ServerStatus, read_entry
 from lensbench.agents.mcp.tools import (
-    Arguments,
     OfferedTool,
+    ToolArguments,
     arguments,
     example,
     refused_by_services,
@@ -339,7 +339,7 @@ def _check_tool(condition: str, tool: OfferedTool, servers: Servers, subject: Su
     return Check(name, "warning" if outcome == "failed" else outcome, message)
 
 
-def _guesses(tool: OfferedTool, subject: Subject) -> list[Arguments]:
+def _guesses(tool: OfferedTool, subject: Subject) -> list[ToolArguments]:
     """Arguments to try for a tool whose role is known, the best first, with the workspace named as for the agent."""
     file, symbol = subject.definition
     values = (
@@ -351,7 +351,7 @@ def _guesses(tool: OfferedTool, subject: Subject) -> list[Arguments]:
 
 
 def _call(
-    tool: OfferedTool, guesses: Sequence[Arguments], servers: Servers, subject: Subject
+    tool: OfferedTool, guesses: Sequence[ToolArguments], servers: Servers, subject: Subject
 ) -> tuple[CheckOutcome, str]:
     """Calls a tool about the workspace, again while it gives nothing; returns the outcome and a message."""
     run = subject.run

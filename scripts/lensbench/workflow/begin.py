@@ -217,8 +217,11 @@ def date_back(folder: Path, run_dates: Mapping[str, int]) -> None:
     paths = chain.from_iterable(
         _inside(folder / name, name in FOLDERS) for name in (*FLAT, *FOLDERS)
     )
-    dates = {f"{folder}/{name}": date for name, date in run_dates.items() if date > now}
-    ahead = dates | {path: date for path in paths if (date := _date(path)) > now}
+    ahead = {f"{folder}/{name}": date for name, date in run_dates.items() if date > now}
+    for path in paths:
+        date = _date(path)
+        if date > now:
+            ahead[path] = date
     newest = max(ahead.values(), default=now)
     for path, date in ahead.items():
         with suppress(OSError):  # a read-only folder

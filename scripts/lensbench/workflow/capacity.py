@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -39,26 +38,22 @@ class JobLimits:
         self._service = _requests(config.agent.settings)
         models = [judge for judge in config.judges if isinstance(judge, ModelJudge)]
         self._judged = {judge.shown_name: _requests(judge.agent.settings) for judge in models}
-        self._clients = {
-            name: [
-                _resource("clients", server)
-                for server in servers_of(condition)
-                if server in limits.clients
-            ]
-            for name, condition in conditions.items()
-        }
-        self.totals = {
-            _resource("requests_per_minute", name): most
-            for name, most in limits.requests_per_minute.items()
-        }
-        self.totals |= {_resource("clients", name): most for name, most in limits.clients.items()}
-        users = Counter(chain.from_iterable(self._clients.values()))
-        if together := min(
-            (self.totals[server] // count for server, count in users.items()), default=0
-        ):
-            self.totals |= {
-                _resource("beside", name): together for name in conditions
-            }  # tasks in all conditions
+        self.totals = {}
+        for name, most in limits.requests_per_minute.items():
+            self.totals[_resource("requests_per_minute", name)] = most
+        for name, most in limits.clients.items():
+            self.totals[_resource("clients", name)] = most
+        self._clients: dict[str, list[str]] = {}
+        users: Counter[str] = Counter()
+        for name, condition in conditions.items():
+            limited = [server for server in servers_of(condition) if server in limits.clients]
+            self._clients[name] = [_resource("clients", server) for server in limited]
+            users.update(self._clients[name])
+        if users:
+            together = min(self.totals[server] // count for server, count in users.items())
+            if together:  # tasks in all conditions
+                beside = (_resource("beside", name) for name in conditions)
+                self.totals |= dict.fromkeys(beside, together)
 
     def claim(self, resource: str, condition: str, paired: bool) -> int:
         """How much of a resource a run takes. A run that starts together with others also takes one unit of their
@@ -72,10 +67,11 @@ class JobLimits:
     def bears(self, conditions: Iterable[str]) -> bool:
         """True when the runs of a task in these conditions can run at the same time."""
         together = list(conditions)
-        return all(
-            sum(self.claim(resource, condition, paired=True) for condition in together) <= there_is
-            for resource, there_is in self.totals.items()
-        )
+        for resource, there_is in self.totals.items():
+            claims = [self.claim(resource, condition, paired=True) for condition in together]
+            if sum(claims) > there_is:
+                return False
+        return True
 
     @property
     def judges_at_a_time(self) -> int:

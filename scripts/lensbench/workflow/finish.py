@@ -7,6 +7,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from lensbench.core.errors import printable
@@ -29,7 +30,7 @@ def members(data: Results[float]) -> Iterator[str]:
         score = row["changes"]["Score without it"]
         yield f"{row['member']}: {row['word']}; score without it {score}. {row['needs']}".strip()
     withheld = data["instrument"]["belief"].withheld.values()
-    reasons = dict.fromkeys(reason for own in withheld for reason in own)
+    reasons = dict.fromkeys(chain.from_iterable(withheld))
     if reasons:
         yield f"Why no verdict: {' '.join(reasons)}"
 

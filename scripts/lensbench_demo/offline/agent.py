@@ -109,7 +109,7 @@ def _ask_tools(question: Question, toolbox: Toolbox, files: Sequence[str]) -> li
 
 def _arguments(
     tool: OfferedTool, question: Question, root: str, files: Sequence[str]
-) -> mcp_tools.Arguments | None:
+) -> mcp_tools.ToolArguments | None:
     """How to call a tool; None for one that may change something, or needs what is not known."""
     role = mcp_tools.role(tool)
     words = [term.variants[0] for term in question.terms]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lensbench.agents.mcp.client import Servers
-from lensbench.agents.mcp.tools import Arguments, OfferedTool
+from lensbench.agents.mcp.tools import OfferedTool, ToolArguments
 from lensbench.core.error_texts import LONGEST_REFUSAL
 from lensbench_demo.offline.workspace import Workspace
 
@@ -58,7 +58,7 @@ class Toolbox:
         self._end(len(self.workspace.text(path)), path=path)
         return self.workspace.lines(path)
 
-    def call(self, tool: OfferedTool, arguments: Arguments) -> str:
+    def call(self, tool: OfferedTool, arguments: ToolArguments) -> str:
         """The text result of an MCP tool; empty when it failed."""
         if not self._begin(tool.full_name, arguments):
             return ""
@@ -67,7 +67,7 @@ class Toolbox:
         self._end(len(result.text), is_error=result.is_error, **text)
         return "" if result.is_error else result.text
 
-    def _begin(self, name: str, arguments: Arguments) -> bool:
+    def _begin(self, name: str, arguments: ToolArguments) -> bool:
         if self.calls.total() >= self._max_calls:
             return False
         self.calls[name] += 1

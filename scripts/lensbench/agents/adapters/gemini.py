@@ -59,7 +59,7 @@ HOSTS: tuple[str, ...] = ("generativelanguage.googleapis.com:443",)
 COST = "tokens"
 FILTERS = True
 
-TOOLS = {
+GEMINI_TOOLS = {
     "Bash": "run_shell_command",
     "Read": "read_file",
     "Grep": "grep_search",
@@ -102,7 +102,7 @@ def _settings(run: Assignment) -> Settings:
     for name, server in servers.items():
         if excluded := run.excluded_of(name):
             server["excludeTools"] = excluded
-    built_in = [TOOLS.get(tool, tool) for tool in run.settings["tools"]]
+    built_in = [GEMINI_TOOLS.get(tool, tool) for tool in run.settings["tools"]]
     built_in += ["activate_skill"] if run.reads_skills else []
     return {
         "admin": {"extensions": {"enabled": False}, "skills": {"enabled": run.reads_skills}},

@@ -15,7 +15,7 @@ from functools import partial
 from threading import Event
 from typing import IO, Any
 
-from lensbench.agents.mcp.tools import Arguments, OfferedTool
+from lensbench.agents.mcp.tools import OfferedTool, ToolArguments
 from lensbench.agents.reach import hosts_in
 from lensbench.core.system.processes import adopt_orphans, end_children, held_signals
 
@@ -84,7 +84,7 @@ class _Connection:
     """Its standard error."""
     started: Event = field(default_factory=Event)
     """Done when its start has succeeded or failed."""
-    call: Callable[[str, Arguments], Result] = lambda tool, arguments: Result(
+    call: Callable[[str, ToolArguments], Result] = lambda tool, arguments: Result(
         "it is not connected", True
     )
     refusal: str = ""
@@ -135,7 +135,7 @@ class Servers:
         if any(entry.command for entry in self._usable.values()):
             end_children()
 
-    def call(self, tool: OfferedTool, arguments: Arguments) -> Result:
+    def call(self, tool: OfferedTool, arguments: ToolArguments) -> Result:
         """The tool's result; every error is a result with `is_error`."""
         server = self._running[tool.server]
         try:
@@ -200,7 +200,7 @@ class Servers:
 
         status, entry = server.status, server.entry
 
-        async def call(tool: str, arguments: Arguments) -> Result:
+        async def call(tool: str, arguments: ToolArguments) -> Result:
             with anyio.fail_after(CALL_SECONDS):
                 result = await client.call_tool(tool, arguments)
             return _result(result)

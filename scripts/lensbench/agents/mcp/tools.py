@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Arguments = dict[str, Any]
+ToolArguments = dict[str, Any]
 """The arguments of a call, by their names in the schema of the tool."""
 Role = Literal["search", "neighbourhood", "overview"]
 _ROOTS = """repo repopath repository repositorypath root rootpath rootdir workspace workspacepath project projectpath
@@ -63,9 +63,9 @@ def role(tool: OfferedTool) -> Role | None:
     return "neighbourhood" if FILE_NAMES.search(names[0]) else None
 
 
-def arguments(tool: OfferedTool, value: str, root: str) -> Arguments:
+def arguments(tool: OfferedTool, value: str, root: str) -> ToolArguments:
     """The arguments to call `tool` with: `value` for what it searches or looks at, `root` for the workspace."""
-    values: Arguments = {name: root if _is_root(name) else value for name in _required(tool)}
+    values: ToolArguments = {name: root if _is_root(name) else value for name in _required(tool)}
     limit = tool.schema.get("properties", {}).get("limit")
     if isinstance(limit, dict) and "limit" not in values:
         highest = limit.get("maximum", RESULTS)
@@ -88,7 +88,7 @@ def why_not_called(tool: OfferedTool) -> str:
     )
 
 
-def example(tool: OfferedTool, root: str, file: str, symbol: str) -> Arguments | str:
+def example(tool: OfferedTool, root: str, file: str, symbol: str) -> ToolArguments | str:
     """Arguments for a call about a workspace, a file in it and a name; else the argument that is not known."""
 
     def values(name: str, entry: Any) -> list[Any]:
@@ -120,7 +120,7 @@ def example(tool: OfferedTool, root: str, file: str, symbol: str) -> Arguments |
                 choices.append(False)
         return choices
 
-    result: Arguments = {}
+    result: ToolArguments = {}
     searches = any(map(QUERY_NAMES.search, _required(tool)))  # in a folder, not in one file
     for name in _required(tool):
         options = values(name, tool.schema.get("properties", {}).get(name))
