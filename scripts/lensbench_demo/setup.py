@@ -45,6 +45,7 @@ from lensbench_demo.doctor import reported_version
 from lensbench_demo.known_servers import KnownServer, server_of, servers_of, write_cures
 from lensbench_demo.server_starts import advice
 
+DEMO_SET = ROOT / "scenarios" / "demo.yaml"
 SMOKE_TASKS = 2
 AT_ONCE = 4
 _URL = re.compile(r"https?://")
@@ -70,6 +71,8 @@ class Wishes(NamedTuple):
     """Servers of an ablation, of which one is removed at a time; 0 for none."""
     command: str = ""
     """The command line of an agent of kind `acp`."""
+    task_set: str = ""
+    """The task set that the config of an earlier init names."""
 
     @property
     def key(self) -> str:
@@ -95,7 +98,7 @@ class Wishes(NamedTuple):
         names = {
             "config": f"config.{self.name}.yaml",
             "mcp": f"mcp.{self.name}.json",
-            "tasks": f"scenarios/{self.name}.yaml",
+            "tasks": self.task_set or f"scenarios/{self.name}.yaml",
         }
         return {kind: Path(name) for kind, name in names.items()}
 
@@ -184,9 +187,8 @@ def name_problem(name: str) -> str:
     """What is wrong with the name of a benchmark, with a usable name; "" when it is fine."""
     if re.fullmatch(r"[a-z0-9][a-z0-9-]{0,40}", name):
         wishes = Wishes(name, "", "", "", "")
-        file = next(
-            (path for path in (*wishes.files.values(), wishes.smoke) if path.exists()), None
-        )
+        taken = (wishes.files["config"], wishes.files["mcp"], wishes.smoke)
+        file = next((path for path in taken if path.exists()), None)
         remedy = f"choose another --name, or remove it; `init --name {name}` alone tries it again"
         return f"{file} already exists; {remedy}" if file else ""
     better = re.sub(r"[^a-z0-9]+", "-", name.lower())[:41].strip("-")
@@ -221,6 +223,9 @@ def command_problem(command: str) -> str:
 def earlier(name: str) -> Wishes | None:
     """The choices of an earlier `init` of that name, if any. Raises UserError for incomplete or broken files."""
     wishes = Wishes(name, "", "", "", "")
+    config_file = wishes.files["config"]
+    if name and config_file.is_file():
+        wishes = wishes._replace(task_set=_task_set(config_file))
     there = [str(path) for path in wishes.files.values() if path.is_file()]
     missing = [str(path) for path in wishes.files.values() if not path.is_file()]
     if not name or not there:
@@ -240,6 +245,16 @@ def earlier(name: str) -> Wishes | None:
         words=config.ladder.words if config.ladder else "",
         members=len(config.conditions) - 2 if config.ablate else 0,
     )
+
+
+def _task_set(config: Path) -> str:
+    """The first YAML set that a config names; "" when it names none, or cannot be read."""
+    try:
+        named = yaml.safe_load(config.read_text(encoding="utf-8"))["scenarios"]
+    except (yaml.YAMLError, UnicodeDecodeError, TypeError, KeyError):
+        return ""
+    names = [named] if isinstance(named, str) else named
+    return next((str(name) for name in names if str(name).endswith((".yaml", ".yml"))), "")
 
 
 def _input(question: str, default: str) -> str:
@@ -271,10 +286,14 @@ def config_text(wishes: Wishes, version: str, tools: list[str], limit: int) -> s
 
 
 def write_tasks(wishes: Wishes, count: int) -> None:
-    """Writes the task set: generated from the repository, or the demo's. Raises UserError when that fails."""
+    """Writes the task set, unless it is there: generated from the repository, or the demo's. Raises UserError when that
+    fails."""
     target = wishes.files["tasks"]
+    if target.exists():
+        print(f"{target} exists: its tasks are used", flush=True)
+        return
     if not wishes.repo:
-        write_atomic(target, (ROOT / "scenarios" / "demo.yaml").read_bytes())
+        write_atomic(target, DEMO_SET.read_bytes())
         return
     print(f"generating {count} tasks about {wishes.repo} ...", flush=True)
     arguments = ["generate", "--repo", wishes.repo, "--count", str(count), "--output", str(target)]
@@ -282,8 +301,9 @@ def write_tasks(wishes: Wishes, count: int) -> None:
         [sys.executable, "-P", "-m", "lensbench", *arguments], check=False
     ).returncode:
         raise UserError(
-            f"could not generate tasks about {wishes.repo}; write one yourself (docs/scenarios.md), use another "
-            f"--repo, or try the server with the demo's tasks:\n  {_lensbench()} init {_without_repo(sys.argv[1:])}"
+            f"could not generate tasks about {wishes.repo}; write one into {target} (docs/first-task.md) and repeat "
+            "the command, use another --repo, or try the server with the demo's tasks (about other projects):\n"
+            f"  {_lensbench()} init {_without_repo(sys.argv[1:])}"
         )
 
 
@@ -435,6 +455,8 @@ def what_next(wishes: Wishes) -> Iterator[str]:
     key = wishes.key
     if wishes.agent in programs() and not reported_version(wishes.agent):
         yield f"{wishes.agent} does not start here: install it, and write its version into {config}."
+    if wishes.files["tasks"].read_bytes() == DEMO_SET.read_bytes():
+        yield f"{wishes.files['tasks']} has the demo's tasks, about other projects; --repo asks about yours."
     yield f"Read the tasks in {wishes.files['tasks']}{f', and export {key}' if key else ''}. Then the real run:"
     yield f"  {_real_run(wishes)}"
     yield f"{estimate(wishes.agent, len(wishes.tasks), wishes.conditions)}."

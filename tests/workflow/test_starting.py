@@ -23,6 +23,8 @@ from lensbench_demo.setup import (
     estimate,
     main,
     mcp_file,
+    name_problem,
+    smoke_settings,
     what_next,
     write,
 )
@@ -43,9 +45,7 @@ def test_what_is_missing_or_wrong_is_one_line_with_no_file(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    "name", ["config.mine.yaml", "mcp.mine.json", "scenarios/mine.yaml", "bench/mine-smoke"]
-)
+@pytest.mark.parametrize("name", ["config.mine.yaml", "mcp.mine.json", "bench/mine-smoke"])
 def test_nothing_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(tmp_path)
     there = tmp_path / name
@@ -136,7 +136,7 @@ def test_a_name_alone_tries_again_or_says_what_is_broken(
         earlier("mine")
     for tools in ([], ["find"]):
         write_atomic(wishes.files["config"], config_text(wishes, "1", tools, 3))
-        assert earlier("mine") == wishes
+        assert earlier("mine") == wishes._replace(task_set="scenarios/mine.yaml")
     write_atomic(wishes.files["config"], "run_id: 7")
     with pytest.raises(UserError, match=r"config.mine.yaml:1: run_id must be text, not 7"):
         earlier("mine")
@@ -145,6 +145,40 @@ def test_a_name_alone_tries_again_or_says_what_is_broken(
         UserError, match=r"generate --repo <your repository> .*scenarios/mine.yaml$"
     ):
         earlier("mine")
+
+
+def test_a_name_alone_tries_the_tasks_that_its_config_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    wishes = Wishes("mine", "true", "claude-code", "sonnet", "")
+    write(wishes, 12)
+    assert "scenarios/mine.yaml has the demo's tasks, about other projects" in "\n".join(
+        what_next(wishes)
+    )
+    own = {**yaml.safe_load(wishes.files["tasks"].read_text()), "name": "own"}
+    own["tasks"] = own["tasks"][:1]
+    write_atomic(Path("own.yaml"), yaml.safe_dump(own))
+    config = wishes.files["config"]
+    write_atomic(config, config.read_text().replace("scenarios/mine.yaml", "own.yaml"))
+    again = earlier("mine")
+    assert again is not None
+    said = "\n".join(what_next(again))
+    assert said.startswith("Read the tasks in own.yaml") or "\nRead the tasks in own.yaml" in said
+    assert "\n1 task, 2 runs" in said
+    assert "other projects" not in said
+    few = yaml.safe_load(Path(smoke_settings(again)["scenarios"]).read_text(encoding="utf-8"))
+    assert few["name"] == "own"
+
+
+def test_a_task_set_that_is_there_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    wishes = Wishes("mine", "true", "claude-code", "sonnet", "../gone")
+    write_atomic(wishes.files["tasks"], (ROOT / "scenarios" / "demo.yaml").read_text())
+    before = wishes.files["tasks"].read_text()
+    assert name_problem("mine") == ""
+    write(wishes, 12)
+    assert wishes.files["tasks"].read_text() == before
 
 
 def test_without_a_terminal_fix_writes_what_a_server_lacks(
@@ -214,7 +248,7 @@ def test_words_make_a_ladder_which_is_tried_again_as_one(
     config = load_config(yaml.safe_load(wishes.files["config"].read_text()))
     assert [*config.conditions] == ["without", "server", "words", "both"]
     assert config.conditions["both"].files == {"AGENTS.md": "my words.md"}
-    assert earlier("mine") == wishes._replace(server="")
+    assert earlier("mine") == wishes._replace(server="", task_set="scenarios/mine.yaml")
 
 
 def test_a_file_with_servers_makes_an_ablation_which_is_tried_again_as_one(
