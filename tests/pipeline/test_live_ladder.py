@@ -87,8 +87,8 @@ def edit(cli: Cli, new: str) -> dict[str, Any]:
     return {"name": "exec_command", "input": {"cmd": f"apply_patch <<'EOF'\n{patch}\nEOF"}}
 
 
-def script(cli: Cli) -> Sequence[Mapping[str, Any]]:
-    """With the servers the agent asks both, and mends the line; without them it changes the line and mends nothing."""
+def script(cli: Cli, unaided: str) -> Sequence[Mapping[str, Any]]:
+    """With the servers the agent asks both, and mends the line; without them it puts `unaided` there."""
     grep = {"name": f"{cli.prefix}lens_grep", "input": {"query": "add"}}
     find = {"name": f"{cli.prefix}find".replace("lens", "fake"), "input": {"query": "add"}}
     look = READS.get(cli.kind) or {"name": "exec_command", "input": {"cmd": "cat calculator.py"}}
@@ -98,7 +98,7 @@ def script(cli: Cli) -> Sequence[Mapping[str, Any]]:
         {"when": {"turn": 3, "has_tool": grep["name"]}, "reply": {"tools": [look]}},
         {"when": {"turn": 4, "has_tool": grep["name"]}, "reply": {"tools": [edit(cli, RIGHT)]}},
         {"when": {"turn": 1}, "reply": {"tools": [look]}},
-        {"when": {"turn": 2}, "reply": {"tools": [edit(cli, WRONG)]}},
+        {"when": {"turn": 2}, "reply": {"tools": [edit(cli, unaided)]}},
         {"reply": {"text": "I have changed `add` in calculator.py."}},
     ]
 
@@ -155,11 +155,11 @@ class Climbed:
         return found
 
 
-def climb(cli: Cli, folder: Path, **settings: Any) -> Climbed:
-    """Runs the ladder: no run is discarded, and hidden tests see which agents were told by a server what to mend."""
+def climb(cli: Cli, folder: Path, unaided: str, **settings: Any) -> Climbed:
+    """Runs the ladder, on which no run is discarded."""
     project = folder / "project"
     project.mkdir()
-    with serving(cli.api(), read_rules(script(cli))) as fake:
+    with serving(cli.api(), read_rules(script(cli, unaided))) as fake:
         write_project(project, cli, fake.url, **settings)
         arguments = ["--cores", "2", "--snakefile", str(ROOT / "Snakefile")]
         arguments += ["--configfile", "config.yaml"]
@@ -170,8 +170,6 @@ def climb(cli: Cli, folder: Path, **settings: Any) -> Climbed:
     assert len(rows) == 4
     assert [(row["task"], row["condition"], row["detail"]) for row in rows if row["reason"]] == []
     assert {(row["status"], row["discards"]) for row in rows} == {("valid", "none")}
-    scores = {row["condition"]: row["score"] for row in done.table("scores")}
-    assert scores == {"without": "0", "words": "0", "server": "1", "both": "1"}
     return done
 
 
@@ -179,7 +177,9 @@ def climb(cli: Cli, folder: Path, **settings: Any) -> Climbed:
 def test_all_rungs_make_a_change_that_tests_judge_and_differ_in_what_they_state(
     cli: Cli, tmp_path: Path
 ) -> None:
-    done = climb(cli, tmp_path, tools=["Bash", "Read"])
+    done = climb(cli, tmp_path, WRONG, tools=["Bash", "Read"])
+    scores = {row["condition"]: row["score"] for row in done.table("scores")}
+    assert scores == {"without": "0", "words": "0", "server": "1", "both": "1"}
     assert f"{cli.version}, as pinned" in done.output
     assert "| What both brings | MCP file (" in (done.bench / "results.md").read_text()
     patches = done.bench / "attempts"
@@ -241,4 +241,5 @@ def lines_of(value: Any) -> set[str]:
 def test_the_programs_with_their_own_defaults_discard_nothing_on_any_rung(
     cli: Cli, tmp_path: Path
 ) -> None:
-    climb(cli, tmp_path, profile="stock")
+    done = climb(cli, tmp_path, RIGHT, profile="stock")  # Claude Code shows a server's tools later
+    assert {row["score"] for row in done.table("scores")} == {"1"}
