@@ -10,7 +10,7 @@ from lensbench.changes.task import ChangeTask, FromSource
 from lensbench.core.project_files import is_test_program
 from lensbench.core.tasks import Category
 from lensbench.repositories.prepare import prepare
-from lensbench_tasks.changes.candidates import ChangeFate, Prover, told_apart
+from lensbench_tasks.changes.candidates import ChangeFate, Prover, deciding_tests
 from lensbench_tasks.changes.from_releases import Releases, contents_of
 from lensbench_tasks.changes.kinds import FileKind, kind_of
 from lensbench_tasks.changes.pieces import EditPiece, differences, patch, piece_text
@@ -58,7 +58,7 @@ def chosen_task(fix: ChosenFix, releases: Releases, bench: Prover) -> ChangeFate
     files = contents_of(later, paths)
     tests = bench.hidden_tests(suite, programs, files)
     runs = bench.before_and_after(earlier, reference.encode(), tests, installation)
-    failing, _ = told_apart(*runs)
+    failing, _ = deciding_tests(*runs)
     if not failing:
         why = next((run.problem for run in runs if run.problem), "no test fails without it")
         return ChangeFate.refused(fix.id, what, why)

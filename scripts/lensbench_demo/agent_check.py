@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lensbench.agents import known_kinds, load_adapter, secret_names
 from lensbench.agents.sandbox import Place, find_sandbox
-from lensbench.agents.start import Said, assign, start_agent
+from lensbench.agents.start import AgentReply, assign, start_agent
 from lensbench.agents.taps import is_tapped
 from lensbench.core.error_texts import KNOWN_ERRORS
 from lensbench.core.errors import CheckFailed, UserError
@@ -53,7 +53,7 @@ def row(name: str, shown: object, seen: object = None, tee: str = "") -> Check:
     return Check(name, "skipped", "not shown")
 
 
-def ask(config: Config, settings: AgentSettings, program: str) -> Said:
+def ask(config: Config, settings: AgentSettings, program: str) -> AgentReply:
     """One start of the agent, with the embedded server as `program` runs it, or, for "", without it."""
     sandbox = find_sandbox(
         {
@@ -90,7 +90,7 @@ def ask(config: Config, settings: AgentSettings, program: str) -> Said:
         return start_agent(run, place, settings["timeout_s"], redact)
 
 
-def counts(name: str, said: Said, expected: Expectation) -> Check:
+def counts(name: str, said: AgentReply, expected: Expectation) -> Check:
     """Whether the run would count."""
     reason, detail = reason_of(said, expected)
     if reason:
@@ -98,7 +98,7 @@ def counts(name: str, said: Said, expected: Expectation) -> Check:
     return Check(name, "ok", "counts")
 
 
-def _cause(said: Said) -> str:
+def _cause(said: AgentReply) -> str:
     """What `read` failed at, or what the program printed last."""
     if said.unread:
         return f"`read` raises {said.unread}"
@@ -107,7 +107,7 @@ def _cause(said: Said) -> str:
     return f"its last line: {''.join(last)[:200] or 'none'}"
 
 
-def discarded(said: Said) -> Check:
+def discarded(said: AgentReply) -> Check:
     """Whether a run is discarded whose server ends at once."""
     reason, detail = reason_of(said, Expectation([CHECKED_SERVER], []))
     if reason:
@@ -128,7 +128,7 @@ def reading(
     return Check(name, "failed", f"it {promise}: no")
 
 
-def promises(said: Said, kind: str) -> Iterator[Check]:
+def promises(said: AgentReply, kind: str) -> Iterator[Check]:
     """What holds for the reading of any output, asked with that of a run."""
     lines = [*io.StringIO(said.transcript)]
     half = len(lines) // 2
@@ -159,7 +159,7 @@ def calls_of(outcome: Outcome) -> dict[str, str]:
     return calls
 
 
-def facts(said: Said, settings: AgentSettings, is_noted: bool) -> Iterator[Check]:
+def facts(said: AgentReply, settings: AgentSettings, is_noted: bool) -> Iterator[Check]:
     """What a result has of the run with a server; `is_noted`: the tee stands before the servers of runs, too."""
     outcome = said.outcome
     seen = said.seen

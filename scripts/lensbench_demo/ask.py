@@ -37,7 +37,7 @@ from lensbench.repositories.prepare import facts_of, prepare, servers_of_stock
 from lensbench.repositories.sources.folder import location
 from lensbench.results.page.answers import safe_html
 from lensbench.results.page.page import page_environment, style_of_the_page
-from lensbench.runs.preflight import insist
+from lensbench.runs.preflight import require
 from lensbench.runs.start_gate import PARTNER_LIMIT_S
 from lensbench.runs.stopping import clear
 from lensbench.runs.validity import judge_validity
@@ -100,7 +100,7 @@ def _make_runs(folder: Path, config: Config, plan: Plan, task: Task) -> None:
         )
         return
     clear(folder)
-    insist(config, ScenarioSet((task,)), folder)
+    require(config, ScenarioSet((task,)), folder)
     os.environ[WORKFLOW] = str(os.getpid())  # the runs end with this process
     gate_s = PARTNER_LIMIT_S if len(names) > 1 else 0
     logs = RunFolder(folder).logs

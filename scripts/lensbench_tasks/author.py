@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from lensbench.agents import secret_names
 from lensbench.agents.prices import Prices, priced
 from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
-from lensbench.agents.start import Said, start_agent
+from lensbench.agents.start import AgentReply, start_agent
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import RunId
@@ -36,7 +36,7 @@ from lensbench.runs.reasons import Expectation, reason_of, stops
 from lensbench.runs.stopping import Ledger
 from lensbench_tasks.files import yaml_text
 from lensbench_tasks.problems import Problem
-from lensbench_tasks.rounds import SHORT_CATEGORIES, Fate, Proposal
+from lensbench_tasks.rounds import SHORT_CATEGORIES, CandidateResult, Proposal
 from lensbench_tasks.settings import sandbox_of
 
 MEANING = {
@@ -97,7 +97,7 @@ class AskedAgent:
             raise NoAnswer(f"the agent gave no valid answer: {reason} {detail}")
         return reply.answer
 
-    def _start(self, tree: Path, prompt: str) -> Said:
+    def _start(self, tree: Path, prompt: str) -> AgentReply:
         plan: Any = {
             "agent": dict(self.agent),
             "conditions": {"none": _NO_SERVERS},
@@ -151,7 +151,7 @@ class Author:
             if ids:
                 yield from self._ask(category, ids, [])
 
-    def revise(self, failures: Sequence[Fate]) -> Iterator[Proposal]:
+    def revise(self, failures: Sequence[CandidateResult]) -> Iterator[Proposal]:
         """The agent's new versions of rejected tasks."""
         for category in Category:
             back = [fate.proposal.id for fate in failures if fate.proposal.category is category]

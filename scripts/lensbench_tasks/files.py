@@ -12,7 +12,7 @@ import yaml
 from lensbench.core.errors import UserError, printable
 from lensbench.core.tasks import Source, Task
 from lensbench.plan.freeze import source_name
-from lensbench_tasks.rounds import Fate, tasks_of
+from lensbench_tasks.rounds import CandidateResult, tasks_of
 from lensbench_tasks.survey import Survey
 
 _TEXT = "tag:yaml.org,2002:str"
@@ -26,7 +26,7 @@ class Made(NamedTuple):
     author: str
     """A description of the author of the tasks."""
     wanted: int
-    fates: Sequence[Fate]
+    fates: Sequence[CandidateResult]
     known: Survey
     """The survey of the repository."""
     warnings: Sequence[str] = ()

@@ -37,8 +37,8 @@ from lensbench_tasks.pin import Pinned, pin
 from lensbench_tasks.problems import find_problems
 from lensbench_tasks.review_page import render_review
 from lensbench_tasks.rounds import (
+    CandidateResult,
     Examined,
-    Fate,
     Proposal,
     kept,
     last_numbers,
@@ -151,7 +151,7 @@ def _written(
     return Made(name, source, author, wanted, fates, overview, notes)
 
 
-def _lacking(fates: Sequence[Fate], counts: Mapping[Category, int]) -> Iterator[str]:
+def _lacking(fates: Sequence[CandidateResult], counts: Mapping[Category, int]) -> Iterator[str]:
     """A sentence for each category with fewer tasks than wanted."""
     categories = [fate.proposal.category for fate in kept(fates)]
     for category, count in counts.items():

@@ -12,7 +12,7 @@ from lensbench.core.system.places import TEMPLATES, csp_hash, template_environme
 from lensbench.core.tasks import Proof, Task
 from lensbench_tasks.changes.proof import flat
 from lensbench_tasks.files import Made, set_value
-from lensbench_tasks.rounds import Fate, kept
+from lensbench_tasks.rounds import CandidateResult, kept
 from lensbench_tasks.survey import Survey
 
 AROUND = 2
@@ -52,7 +52,7 @@ def styled_page(template: str, **values: Any) -> str:
     return page.render(values, style=Markup(style), style_hash=csp_hash(f"\n{style}\n"))
 
 
-def _flags(fate: Fate) -> Iterator[str]:
+def _flags(fate: CandidateResult) -> Iterator[str]:
     """Remarks for the reviewer about an accepted task."""
     last = fate.tries[-1].tried
     if fate.outcome == "repaired":

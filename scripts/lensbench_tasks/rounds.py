@@ -42,7 +42,7 @@ class Examined:
 
 
 @dataclass
-class Fate:
+class CandidateResult:
     """The outcome of a proposal."""
 
     proposal: Proposal
@@ -65,7 +65,7 @@ class Writer(Protocol):
     def write(self, counts: Mapping[Category, int]) -> Iterable[Proposal]:
         """The wanted number of tasks per category, or fewer."""
 
-    def revise(self, failures: Sequence[Fate]) -> Iterable[Proposal]:
+    def revise(self, failures: Sequence[CandidateResult]) -> Iterable[Proposal]:
         """Fixed versions or replacements of failed tasks; fewer if there are none."""
 
 
@@ -93,15 +93,17 @@ def last_numbers(name: str, earlier: Sequence[Task]) -> dict[Category, int]:
     return last
 
 
-def run_rounds(writer: Writer, examine: Examine, counts: Mapping[Category, int]) -> list[Fate]:
+def run_rounds(
+    writer: Writer, examine: Examine, counts: Mapping[Category, int]
+) -> list[CandidateResult]:
     """The outcome of every proposal, in order of first appearance."""
-    fates: dict[str, Fate] = {}
-    failures: list[Fate] = []
+    fates: dict[str, CandidateResult] = {}
+    failures: list[CandidateResult] = []
     for number in range(writer.rounds):
         proposals = writer.revise(failures) if number else writer.write(counts)
         failures = []
         for proposal in proposals:
-            fate = fates.setdefault(proposal.id, Fate(proposal))
+            fate = fates.setdefault(proposal.id, CandidateResult(proposal))
             fate.proposal = proposal
             fate.tries.append(examine(proposal, tasks_of(fates.values())))
             if fate.outcome == "dropped":
@@ -111,13 +113,13 @@ def run_rounds(writer: Writer, examine: Examine, counts: Mapping[Category, int])
     return list(fates.values())
 
 
-def kept(fates: Iterable[Fate]) -> list[Fate]:
+def kept(fates: Iterable[CandidateResult]) -> list[CandidateResult]:
     """The fates whose tasks are in the set, by category and id."""
     order = list(Category)
     good = [fate for fate in fates if fate.tries and fate.outcome != "dropped"]
     return sorted(good, key=lambda fate: (order.index(fate.proposal.category), fate.proposal.id))
 
 
-def tasks_of(fates: Iterable[Fate]) -> list[Task]:
+def tasks_of(fates: Iterable[CandidateResult]) -> list[Task]:
     """The tasks of the set."""
     return [fate.proposal.task for fate in kept(fates) if fate.proposal.task]

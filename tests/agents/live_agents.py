@@ -21,7 +21,7 @@ from lensbench.agents import Assignment, programs
 from lensbench.agents.adapters._events import read_event
 from lensbench.agents.refusals import Action
 from lensbench.agents.sandbox import NO_SANDBOX, Place
-from lensbench.agents.start import Said, start_agent
+from lensbench.agents.start import AgentReply, start_agent
 from lensbench.core.system.redaction import Redactor
 from lensbench.plan.config import Agent
 from lensbench.runs.reasons import REASONS, Expectation, meaning_of, reason_of, stops
@@ -174,13 +174,13 @@ CLIS = {
 class Ran:
     """A run of the real program."""
 
-    said: Said
+    said: AgentReply
     fake: Fake
     expected: Expectation
     secret: str = field(default=KEY, repr=False)
 
 
-def ending_of(said: Said, expected: Expectation) -> str:
+def ending_of(said: AgentReply, expected: Expectation) -> str:
     """What becomes of a run: how its answer ended, or what is done about its reason."""
     reason, _ = reason_of(said, expected)
     if not reason:

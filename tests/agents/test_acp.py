@@ -17,7 +17,7 @@ from test_sandbox import AUTO, bubblewrap, make_place
 from fakes.messages_api import read_rules, serving
 from lensbench.agents.acp_client import TOKENS, tokens_of
 from lensbench.agents.sandbox import NO_SANDBOX, find_sandbox
-from lensbench.agents.start import Said, start_agent
+from lensbench.agents.start import AgentReply, start_agent
 from lensbench.core.records import Call
 from lensbench.core.system.redaction import Redactor
 from lensbench.runs.reasons import Expectation, reason_of
@@ -57,7 +57,7 @@ def start(
     sandbox: Any = None,
     timeout_s: float = 60,
     **settings: Any,
-) -> Said:
+) -> AgentReply:
     """One start of an agent by the adapter `acp`."""
     place = make_place(folder, find_sandbox(sandbox) if sandbox else NO_SANDBOX)
     session = f"{place.private}/session"
@@ -86,7 +86,7 @@ def start(
     return start_agent(run, place, timeout_s, Redactor((), {}))
 
 
-def scripted(folder: Path, script: list[Any], session: Any = SESSION, **more: Any) -> Said:
+def scripted(folder: Path, script: list[Any], session: Any = SESSION, **more: Any) -> AgentReply:
     return start(folder, (*FAKE, json.dumps(script), json.dumps(session)), **more)
 
 

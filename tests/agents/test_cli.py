@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from other_clis import assignment
 
-from lensbench.agents.adapters._cli import Seen, announced, observe
+from lensbench.agents.adapters._cli import ParsedStream, announced, observe
 from lensbench.agents.sandbox_view import programs_of
 from lensbench.core.system.processes import Ended, run_process
 
 
-def ran(folder: Path, program: str, timeout_s: float = 30) -> tuple[Seen, Ended, str]:
+def ran(folder: Path, program: str, timeout_s: float = 30) -> tuple[ParsedStream, Ended, str]:
     """What a shell program showed, how it ended, and what reached our standard error."""
     argv = announced(
         assignment(folder, treatment=True), ("/bin/sh", "-c", program, "name", "an argument")

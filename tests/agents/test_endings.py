@@ -13,7 +13,7 @@ from lensbench.agents.adapters import claude_code, codex, command_events, gemini
 from lensbench.agents.adapters._events import Event, read_event
 from lensbench.agents.adapters.claude_code import read
 from lensbench.agents.prices import is_same_model, unexpected
-from lensbench.agents.start import Said
+from lensbench.agents.start import AgentReply
 from lensbench.core.error_texts import ErrorTexts
 from lensbench.core.records import Attempt, Call, Outcome
 from lensbench.core.system.processes import Ended
@@ -93,7 +93,7 @@ def test_what_a_real_program_printed_is_read_as_documented(kind: str) -> None:
     found = {}
     for what, shown in recorded["rows"].items():
         outcome = adapter.read(f"{line}\n" for line in shown["output"])
-        said = Said(outcome, outcome.answer, "", "", Ended(*shown["end"]), "own", "")
+        said = AgentReply(outcome, outcome.answer, "", "", Ended(*shown["end"]), "own", "")
         servers, denied = (("lens",), ()) if BY_NAME[what].server else ((), ("lens",))
         found[what] = ending_of(said, Expectation(servers, denied))
     assert found == {what: row.outcome(kind) for what, row in BY_NAME.items()}

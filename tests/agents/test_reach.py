@@ -17,7 +17,7 @@ from test_sandbox import AUTO, FOUND, bubblewrap, make_place, project
 from lensbench.agents.reach import Host, addresses_of, hosts_file, hosts_in, network_of, read_host
 from lensbench.agents.sandbox import Place, find_sandbox
 from lensbench.agents.sandbox_start import FULL, keyring_filter
-from lensbench.agents.start import Said, assign, start_agent
+from lensbench.agents.start import AgentReply, assign, start_agent
 from lensbench.core.system.processes import adopt_orphans
 from lensbench.core.system.redaction import Redactor
 from lensbench.plan.config import Agent
@@ -298,7 +298,7 @@ def test_a_program_that_the_kernel_ends_for_its_memory_leaves_the_name_of_the_li
     assert not list(Path("/sys/fs/cgroup").rglob(f"lensbench-{os.getpid()}"))
 
 
-def start_agent_in(place: Place, code: str) -> Said:
+def start_agent_in(place: Place, code: str) -> AgentReply:
     """What becomes of an agent that is a Python program."""
     agent = Agent(kind="command", command=(sys.executable, "-c", code))
     shutil.rmtree(f"{place.private}/session")

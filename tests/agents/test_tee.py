@@ -24,7 +24,7 @@ from other_clis import assignment
 from test_sandbox import AUTO, bubblewrap, make_place
 
 from lensbench.agents.sandbox import NO_SANDBOX, find_sandbox
-from lensbench.agents.start import Said, start_agent
+from lensbench.agents.start import AgentReply, start_agent
 from lensbench.agents.taps import forwarder, read_taps
 from lensbench.agents.tee import before
 from lensbench.core.records import Tap
@@ -238,7 +238,7 @@ def test_lines_that_a_server_writes_into_the_notes_do_no_harm() -> None:
     assert read_taps("\n".join(planted), ["lens"]) == {"lens": Tap()}
 
 
-def ask(folder: Path, code: str, server: Any, sandbox: Any = None, **settings: Any) -> Said:
+def ask(folder: Path, code: str, server: Any, sandbox: Any = None, **settings: Any) -> AgentReply:
     """The start of an agent that is a Python program, which gets the MCP file as its argument."""
     place = make_place(folder, sandbox) if sandbox else make_place(folder, NO_SANDBOX)
     (folder / "session" / "home" / "tmp").mkdir(parents=True)

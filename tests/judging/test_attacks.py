@@ -23,7 +23,7 @@ from attack_cases import (
 )
 from drafted_answers import drafting_set
 from lensbench.agents import Assignment
-from lensbench.agents.start import Said, now
+from lensbench.agents.start import AgentReply, now
 from lensbench.core.records import Outcome
 from lensbench.core.system.processes import Ended
 from lensbench.core.tasks import Criterion
@@ -226,9 +226,11 @@ def credulous(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Path], str]:
 def in_process(credulous: Callable[[str, Path], str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The same judge without a process for each request, which is most of the time that a test takes."""
 
-    def ask(assignment: Assignment, *_: Any) -> Said:
+    def ask(assignment: Assignment, *_: Any) -> AgentReply:
         answer = credulous(assignment.prompt, Path(assignment.settings["command"][-1]))
-        return Said(Outcome(answer=answer), answer, "", now(), Ended(0, False, 0.0), "own", "")
+        return AgentReply(
+            Outcome(answer=answer), answer, "", now(), Ended(0, False, 0.0), "own", ""
+        )
 
     monkeypatch.setattr(judge_agent, "start_agent", ask)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from drafted_answers import drafting_set
 from lensbench.agents import Assignment
-from lensbench.agents.start import Said, now
+from lensbench.agents.start import AgentReply, now
 from lensbench.core.records import Outcome
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.places import TEMPLATES
@@ -226,14 +226,14 @@ def test_lenient_superficial_and_strict_judges_are_found_out_and_a_right_one_is_
         }[judge]
         return "met:" if says_met else "missed:" if judge in ("strict", "superficial") else "honest"
 
-    def ask(assignment: Assignment, *_: Any) -> Said:
+    def ask(assignment: Assignment, *_: Any) -> AgentReply:
         nonce = re.search(r"<fact-(\w+)>", assignment.prompt)
         assert nonce
         fact, answer = (
             fake_judge.part(assignment.prompt, name, nonce[1]) for name in ("fact", "answer")
         )
         reply = fake_judge.reply(behaviour(nonce[1], fact, answer), nonce[1], fact, answer)
-        return Said(Outcome(answer=reply), reply, "", now(), Ended(0, False, 0.0), "own", "")
+        return AgentReply(Outcome(answer=reply), reply, "", now(), Ended(0, False, 0.0), "own", "")
 
     monkeypatch.setattr(judge_agent, "start_agent", ask)
     monkeypatch.setattr(ask_models, "back_off", lambda attempts: 0.0)

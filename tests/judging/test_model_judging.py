@@ -10,7 +10,7 @@ from fakes import judge as fake_judge
 from handmade import Bench
 from lensbench.agents import Assignment
 from lensbench.agents.adapters import command
-from lensbench.agents.start import Said, now, start_agent
+from lensbench.agents.start import AgentReply, now, start_agent
 from lensbench.core.errors import UserError
 from lensbench.core.records import Outcome
 from lensbench.core.system.files import write_atomic, write_json
@@ -44,11 +44,11 @@ ANSWER = (
 def court(bench: Callable[..., Bench], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "Court":
     """A finished pair and a model judge that has not been asked yet; it answers in this process."""
 
-    def answer(assignment: Assignment, *_: Any) -> Said:
+    def answer(assignment: Assignment, *_: Any) -> AgentReply:
         with (tmp_path / "shown").open("a", encoding="utf-8") as file:
             file.write(assignment.prompt)
         said = fake_judge.said(assignment.prompt, Path(assignment.settings["command"][-1]))
-        return Said(Outcome(answer=said), said, "", now(), Ended(0, False, 0.0), "own", "")
+        return AgentReply(Outcome(answer=said), said, "", now(), Ended(0, False, 0.0), "own", "")
 
     monkeypatch.setattr(ask_models, "back_off", lambda attempts: 0.0)
     monkeypatch.setattr(judge_agent, "start_agent", answer)

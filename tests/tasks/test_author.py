@@ -16,7 +16,7 @@ from lensbench.core.tasks import Category, Folder
 from lensbench.plan.config import Agent
 from lensbench_tasks.author import AskedAgent, Author, read_reply
 from lensbench_tasks.generate import Examiner
-from lensbench_tasks.rounds import Fate, run_rounds
+from lensbench_tasks.rounds import CandidateResult, run_rounds
 from lensbench_tasks.survey import Survey
 from stock import write_stock
 
@@ -115,7 +115,7 @@ RULES = [
 
 def ask(
     fake: Fake, folder: Path, monkeypatch: pytest.MonkeyPatch, max_usd: float | None = None
-) -> list[Fate]:
+) -> list[CandidateResult]:
     monkeypatch.setenv("LIVE_TEST_KEY", KEY)
     monkeypatch.setenv("CLAUDE_CODE_MAX_RETRIES", "0")
     agent = Agent(

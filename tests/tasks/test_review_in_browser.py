@@ -11,7 +11,7 @@ from lensbench.core.tasks import Category, Folder, Task
 from lensbench_tasks.check import render_page
 from lensbench_tasks.files import Made
 from lensbench_tasks.review_page import render_review
-from lensbench_tasks.rounds import Examined, Fate, Proposal
+from lensbench_tasks.rounds import CandidateResult, Examined, Proposal
 from lensbench_tasks.survey import Survey
 from lensbench_tasks.trial import TrialScores
 
@@ -52,7 +52,7 @@ def made(folder: Path) -> Made:
             "criteria": facts,
         }
         proposal = Proposal(f"r-{number}", Category.TARGETED, Task.model_validate(value))
-        fates.append(Fate(proposal, [Examined((), tried)]))
+        fates.append(CandidateResult(proposal, [Examined((), tried)]))
     return Made("r", source, "a test", 3, fates, Survey.read(folder / "repo"))
 
 

@@ -33,7 +33,7 @@ from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.trees import READ_FLAGS
 
 
-class Said(NamedTuple):
+class AgentReply(NamedTuple):
     """The result of one start of the agent."""
 
     outcome: Outcome
@@ -94,7 +94,9 @@ START_LINES = 20
 """Lines within which an agent reports its servers."""
 
 
-def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: Redactor) -> Said:
+def start_agent(
+    assignment: Assignment, place: Place, timeout_s: float, redact: Redactor
+) -> AgentReply:
     """Starts the agent in its prepared workspace and waits for its end. Raises UserError when it cannot start."""
     with tapped(assignment, place) as run:
         said = _start(run, place, timeout_s, redact)
@@ -106,7 +108,7 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
     )
 
 
-def _start(assignment: Assignment, place: Place, timeout_s: float, redact: Redactor) -> Said:
+def _start(assignment: Assignment, place: Place, timeout_s: float, redact: Redactor) -> AgentReply:
     adapter = load_adapter(assignment.settings["kind"])
     parse = partial(adapter.read, errors=assignment.errors)
     lines: list[str] = []
@@ -179,7 +181,9 @@ def _start(assignment: Assignment, place: Place, timeout_s: float, redact: Redac
     outcome = bounded(outcome)
     if outcome.error and outcome.resets_at is None and outcome.error_status in OF_WINDOWS:
         outcome = replace(outcome, resets_at=reset_in(outcome.error, time.time()))
-    return Said(outcome, answer, redact("".join(lines)), started_at, end, network, over, unread)
+    return AgentReply(
+        outcome, answer, redact("".join(lines)), started_at, end, network, over, unread
+    )
 
 
 def write_files(invocation: Invocation, run: Assignment, place: Place) -> None:

@@ -17,7 +17,7 @@ from lensbench.agents.prices import priced
 from lensbench.agents.refusals import Action
 from lensbench.agents.sandbox import Place, find_sandbox
 from lensbench.agents.services import record_response, service_of, wait_for
-from lensbench.agents.start import Said, assign, start_agent
+from lensbench.agents.start import AgentReply, assign, start_agent
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedJudge
 from lensbench.core.records import Outcome
@@ -67,7 +67,7 @@ class JudgeAgent:
         """Raises StopEverything when the money is spent; the other limits are for runs."""
         check_budget(self.folder, {"max_usd": self.plan.get("budget", {}).get("max_usd")})
 
-    def ask(self, prompt: str) -> tuple[Said, str, str]:
+    def ask(self, prompt: str) -> tuple[AgentReply, str, str]:
         """The agent's output, and why it is invalid. Raises UserError for errors that affect all requests."""
         if self.plan["judging"].get("private"):
             raise UserError(

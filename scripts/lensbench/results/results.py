@@ -53,7 +53,13 @@ from lensbench.results.results_file import (
     RunResult,
     StartSkew,
 )
-from lensbench.runs.made_with import endings, longer_reports, notices, uncounted, unequal_reports
+from lensbench.runs.made_with import (
+    discarded_attempts,
+    endings,
+    longer_reports,
+    notices,
+    unequal_reports,
+)
 from lensbench.runs.requests_file import RequestFindings
 from lensbench.runs.stopping import why_stopped
 from lensbench.scores import measures as summaries
@@ -210,7 +216,7 @@ def _warmed(data: ExactFacts, treatment: str) -> Iterator[str]:
 
 def _uncounted(folder: Path, tables: Tables, names: Mapping[str, str]) -> str:
     """What the attempts cost that do not count, by condition; "" without any."""
-    attempts = uncounted(folder, tables.scores)
+    attempts = discarded_attempts(folder, tables.scores)
     if not attempts:
         return ""
     parts = []

@@ -17,7 +17,7 @@ from lensbench.agents import Assignment, Program, is_stock, load_adapter
 from lensbench.agents.prices import priced
 from lensbench.agents.reach import read_host
 from lensbench.agents.sandbox import Place
-from lensbench.agents.start import Said, assign, now, place_of, read_text, start_agent
+from lensbench.agents.start import AgentReply, assign, now, place_of, read_text, start_agent
 from lensbench.changes import CHANGE
 from lensbench.changes.patches import make_patch
 from lensbench.core.conditions import (
@@ -162,7 +162,7 @@ class Job(NamedTuple):
         return [gate_name(self.run._replace(condition=name)) for name in others]
 
 
-class Tried(NamedTuple):
+class AttemptResult(NamedTuple):
     """An attempt: its record, and what it left."""
 
     record: Record
@@ -177,11 +177,13 @@ class Tried(NamedTuple):
 MOST_NAMED = 5
 """Of the changed files, how many are named."""
 
-Keep = Callable[[Tried, bool], None]
+Keep = Callable[[AttemptResult, bool], None]
 """Stores the answer and the transcript, and after all checks (True) the record."""
 
 
-def make_attempt(job: Job, place: Place, record: Record, redact: Redactor, keep: Keep) -> Tried:
+def make_attempt(
+    job: Job, place: Place, record: Record, redact: Redactor, keep: Keep
+) -> AttemptResult:
     """Starts the agent once, in its own workspace, which is registered with its servers and removed afterwards, and
     completes the record. `keep` is called as soon as the agent has ended, so that a paid answer is on disk, and again
     after all checks."""
@@ -211,7 +213,7 @@ def make_attempt(job: Job, place: Place, record: Record, redact: Redactor, keep:
         if failure:
             attempt = replace(record.attempt, started_at=now(), duration_s=0.0)
             spend(job.folder, NOT_STARTED, 0.0)
-            tried = Tried(
+            tried = AttemptResult(
                 _because(
                     replace(record, attempt=attempt), DiscardReason.MCP_FAILED, redact(failure)
                 )
@@ -258,7 +260,7 @@ def _with_asked_servers(outcome: Outcome, assignment: Assignment, place: Place) 
 
 def _ask(
     job: Job, place: Place, assignment: Assignment, record: Record, redact: Redactor, keep: Keep
-) -> Tried:
+) -> AttemptResult:
     """Starts the agent in its prepared workspace, and completes the record with the outcome and all checks."""
     with before_the_agent(job.folder):
         reply = start_agent(assignment, place, job.agent["timeout_s"], redact)
@@ -283,7 +285,7 @@ def _ask(
             timed_out=end.timed_out,
         ),
     )
-    tried = Tried(record, reply.answer, reply.transcript, taps=reply.tap_lines)
+    tried = AttemptResult(record, reply.answer, reply.transcript, taps=reply.tap_lines)
     keep(tried, False)
     with reported("counting what the run cost"):
         tried = tried._replace(record=_with_cost(job, record))
@@ -313,8 +315,13 @@ def _with_cost(job: Job, record: Record) -> Record:
 
 
 def _checked(
-    job: Job, place: Place, assignment: Assignment, tried: Tried, reply: Said, redact: Redactor
-) -> Tried:
+    job: Job,
+    place: Place,
+    assignment: Assignment,
+    tried: AttemptResult,
+    reply: AgentReply,
+    redact: Redactor,
+) -> AttemptResult:
     """The attempt with the results of all checks, including the reason why it is invalid, if there is one."""
     workspace = place.outside(assignment.workspace)
     log = os.path.join(place.private, "session", "server.jsonl")
@@ -378,7 +385,7 @@ def _fault(
     job: Job,
     place: Place,
     record: Record,
-    reply: Said,
+    reply: AgentReply,
     direct: Sequence[str] | None,
     reason: str,
     detail: str,
@@ -409,7 +416,7 @@ def _fault(
     return "", ""
 
 
-def _direct_calls(job: Job, place: Place, reply: Said) -> list[str] | None:
+def _direct_calls(job: Job, place: Place, reply: AgentReply) -> list[str] | None:
     """Calls to servers of other conditions by their URL; None when none can be seen, or none can be made."""
     if reply.outcome.calls is None:
         return None
@@ -421,7 +428,7 @@ def _direct_calls(job: Job, place: Place, reply: Said) -> list[str] | None:
     return direct_calls(reply.transcript.split("\n"), hosts) if hosts else None
 
 
-def _naming_calls(job: Job, reply: Said) -> int | None:
+def _naming_calls(job: Job, reply: AgentReply) -> int | None:
     """Calls that name a program of a server of other conditions; None when there is none, or no call is shown."""
     program = foreign_programs(job.plan, job.run.condition)
     if reply.outcome.calls is None or not any(program):

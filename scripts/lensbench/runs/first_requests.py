@@ -17,7 +17,7 @@ from typing import Any
 from lensbench.agents import load_adapter, programs
 from lensbench.agents.listener import listening
 from lensbench.agents.sandbox import Place, Sandbox
-from lensbench.agents.start import Said, start_agent
+from lensbench.agents.start import AgentReply, start_agent
 from lensbench.core.conditions import filtered_out, run_command
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
@@ -129,6 +129,6 @@ def _escaped(body: bytes) -> str:
     return json.dumps(document) if isinstance(document, dict) else ""
 
 
-def _why(reply: Said, job: Job) -> str:
+def _why(reply: AgentReply, job: Job) -> str:
     reason, detail = reason_of(reply, job.expected)
     return "; ".join(filter(None, (reason, detail or reply.outcome.error))) or "it ended without"

@@ -212,7 +212,7 @@ def starts_of(folder: Path, runs: Iterable[RunId]) -> Starts:
     return Starts(attempts, ends, crashed, interrupted)
 
 
-def uncounted(folder: Path, runs: Collection[RunId]) -> dict[RunId, list[Record | None]]:
+def discarded_attempts(folder: Path, runs: Collection[RunId]) -> dict[RunId, list[Record | None]]:
     """The attempts of these runs that do not count, but for a person's discards; None for one without a record."""
     records: dict[RunId, list[Record | None]] = {}
     for run in runs:

@@ -471,7 +471,7 @@ def all_versions(
     return versions
 
 
-def insist(config: Config, scenarios: ScenarioSet, folder: Path) -> None:
+def require(config: Config, scenarios: ScenarioSet, folder: Path) -> None:
     """Runs all checks, saves and prints the findings. Raises UserError when runs would fail."""
     adopt_orphans()
     try:
@@ -500,7 +500,7 @@ def main() -> None:
     arguments = parser.parse_args()
     config = load_config(json.loads(arguments.settings))
     scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
-    insist(config, scenarios, arguments.folder)
+    require(config, scenarios, arguments.folder)
 
 
 REQUEST_PROMPT = "Reply with the word OK, and do nothing else."

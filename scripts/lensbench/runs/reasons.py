@@ -14,7 +14,7 @@ from lensbench.agents.refusals import Action, refusal
 from lensbench.core.records import MAX_TEXT, Attempt, Outcome
 
 if TYPE_CHECKING:
-    from lensbench.agents.start import Said  # most stages need only the reasons
+    from lensbench.agents.start import AgentReply  # most stages need only the reasons
 
 
 class DiscardReason(StrEnum):
@@ -235,7 +235,7 @@ def find_reason(
     )
 
 
-def reason_of(reply: Said, expectation: Expectation) -> tuple[str, str]:
+def reason_of(reply: AgentReply, expectation: Expectation) -> tuple[str, str]:
     """The same for a single start of an agent outside of a run."""
     end = reply.ended
     attempt = Attempt(1, reply.started_at, end.duration_s, 0.0, end.exit_code, end.timed_out)

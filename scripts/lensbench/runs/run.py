@@ -44,7 +44,7 @@ from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import adopt_orphans, end_children, held_signals
 from lensbench.core.system.program import run_parser, run_program
 from lensbench.core.system.redaction import Redactor
-from lensbench.runs.attempt import Job, Tried, gate_name, make_attempt
+from lensbench.runs.attempt import AttemptResult, Job, gate_name, make_attempt
 from lensbench.runs.reasons import REASONS, meaning_of, stops
 from lensbench.runs.start_gate import GRACE_S, at_the_gate
 from lensbench.runs.stopping import (
@@ -160,7 +160,7 @@ def is_done(job: Job) -> bool:
     return state_of(entries(job.folder, job.run), job.plan["max_rounds"]).is_final
 
 
-def _store(job: Job, entry: Entry, tried: Tried, is_checked: bool = True) -> None:
+def _store(job: Job, entry: Entry, tried: AttemptResult, is_checked: bool = True) -> None:
     """Stores what is new of an attempt: the answer; the record; what the teardown adds to it."""
     with held_signals():  # an answer without its record would be paid for again
         if not entry.answer.exists():

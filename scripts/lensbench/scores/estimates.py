@@ -25,7 +25,7 @@ from lensbench.judging.trust import InstrumentFile
 from lensbench.judging.trust.belief import HARDLY, Basis, Belief
 from lensbench.plan.frozen import first_plan
 from lensbench.plan.waves import look_file
-from lensbench.runs.made_with import mixtures, starts_of, uncounted
+from lensbench.runs.made_with import discarded_attempts, mixtures, starts_of
 from lensbench.runs.reasons import DiscardReason
 from lensbench.scores import differences as compared
 from lensbench.scores.account import (
@@ -440,7 +440,7 @@ def _cases(
     settings = tables.plan["gate"]
     bias = gate.instrument["bias"] if gate.instrument else None
     corrections = bias["correction"] if bias else {}
-    others = uncounted(gate.folder, tables.scores)
+    others = discarded_attempts(gate.folder, tables.scores)
     cases = {}
     for name, sides in decided_comparisons(tables.plan).items():
         comparison = Comparison(tables, *sides)

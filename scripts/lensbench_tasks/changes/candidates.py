@@ -188,7 +188,7 @@ def is_told(task: ChangeTask, tree: Path) -> bool:
     return any(tells(line, reference, needed) for line in lines)
 
 
-def told_apart(before: TestRun, after: TestRun) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def deciding_tests(before: TestRun, after: TestRun) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The tests that pass only after a change, and those that also pass before."""
     new = sorted(after.passing - before.passing)
     old = sorted(after.passing & before.passing)

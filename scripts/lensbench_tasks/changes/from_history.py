@@ -16,7 +16,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.tasks import Git
 from lensbench.repositories.prepare import prepare
 from lensbench.repositories.sources.git_program import GitError, git
-from lensbench_tasks.changes.candidates import ChangeFate, Prover, told_apart
+from lensbench_tasks.changes.candidates import ChangeFate, Prover, deciding_tests
 from lensbench_tasks.changes.history import Commit, commits
 from lensbench_tasks.changes.prompts import (
     SHOWN_LINES,
@@ -106,7 +106,7 @@ def _fate(
     runs = bench.before_and_after(tree, reference, full_tests, installation)
     if runs[1].problem:
         raise UserError(runs[1].problem)
-    failing, passing = told_apart(*runs)
+    failing, passing = deciding_tests(*runs)
     if not failing:
         why = "no test fails before the commit and passes after it"
         files = unloaded_files(runs[1].results, full_tests.files)

@@ -22,7 +22,7 @@ from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.trees import copy_tree
 from lensbench.core.tasks import Git
 from lensbench.repositories.prepare import prepare
-from lensbench_tasks.changes.candidates import ChangeFate, Prover, task_id, told_apart
+from lensbench_tasks.changes.candidates import ChangeFate, Prover, deciding_tests, task_id
 from lensbench_tasks.changes.prompts import category_of
 from lensbench_tasks.changes.suites import Moment
 
@@ -176,7 +176,7 @@ def _tried(
     runs = bench.before_and_after(tree, instance.patch.encode(), task.tests, installation)
     if runs[1].problem:
         raise Refused(f"with the patch: {runs[1].problem}")
-    failing, baseline = told_apart(*runs)
+    failing, baseline = deciding_tests(*runs)
     ids = _ids_by_name(runs, task)
     fixes = set[str]()
     for test in instance.fail_to_pass:

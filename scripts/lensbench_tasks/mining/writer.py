@@ -10,7 +10,7 @@ from lensbench.core.tasks import Category, Source, Task
 from lensbench_tasks.mining import callers, decided, flows, importers, paths
 from lensbench_tasks.mining.drafts import Draft
 from lensbench_tasks.mining.graph import CallGraph
-from lensbench_tasks.rounds import SHORT_CATEGORIES, Fate, Proposal
+from lensbench_tasks.rounds import SHORT_CATEGORIES, CandidateResult, Proposal
 from lensbench_tasks.survey import Survey
 
 Miner = Callable[[CallGraph, random.Random], Iterator[Draft]]
@@ -53,7 +53,7 @@ class Miners:
         """As many questions as are wanted of all categories together, or fewer if facts run out."""
         return self._next(sum(counts.values()))
 
-    def revise(self, failures: Sequence[Fate]) -> list[Proposal]:
+    def revise(self, failures: Sequence[CandidateResult]) -> list[Proposal]:
         """Each task without the failed criteria, or else another question."""
         repaired: list[Proposal] = []
         for fate in failures:
@@ -80,7 +80,7 @@ class Miners:
                 return name
             number += 1
 
-    def _repair(self, fate: Fate) -> Iterator[Proposal]:
+    def _repair(self, fate: CandidateResult) -> Iterator[Proposal]:
         problems = fate.tries[-1].problems
         if all(problem.criterion for problem in problems):
             faults = {problem.criterion for problem in problems}

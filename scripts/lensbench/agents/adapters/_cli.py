@@ -127,7 +127,7 @@ def version_of(program: str, settings: AgentSettings, says: str = "") -> str | N
 
 
 @dataclass(frozen=True)
-class Seen:
+class ParsedStream:
     """A program's output: its events, and everything else as text."""
 
     events: list[Event]
@@ -180,7 +180,7 @@ def inside(root: str, paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(path for path in relative if path.split("/")[0] not in (".", "..")))
 
 
-def observe(lines: Iterable[str]) -> Seen:
+def observe(lines: Iterable[str]) -> ParsedStream:
     """The output of a program started through `announced`."""
     events: list[Event] = []
     start: Event = {}
@@ -193,7 +193,7 @@ def observe(lines: Iterable[str]) -> Seen:
             start = event
         else:
             events.append(event)
-    return Seen(events, start, "".join(log))
+    return ParsedStream(events, start, "".join(log))
 
 
 def ending_of(gave_up: str, is_finished: bool, is_compacted: bool = False) -> Ending:

@@ -217,7 +217,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     )
 
 
-class _Made(NamedTuple):
+class ToolCall(NamedTuple):
     """A tool call."""
 
     name: str
@@ -279,12 +279,12 @@ class Stream:
         ]
 
     @cached_property
-    def calls(self) -> list[_Made]:
+    def calls(self) -> list[ToolCall]:
         """Including failed calls of tools that do not exist."""
         uses = tool_uses(entry for event in self.events for entry in _uses(event))
         return [self._made(use, words(use.result.get("content"))) for use in uses]
 
-    def _made(self, use: Use, output: str) -> _Made:
+    def _made(self, use: Use, output: str) -> ToolCall:
         is_marked = bool(use.result.get("is_error"))
         error = self._errors.found(use.name, output) if use.result and not is_marked else ""
         is_failure = (
@@ -292,7 +292,7 @@ class Stream:
             or bool(error)
             or (not use.result and (text(use.call.get("id")), use.name) in self.denials)
         )
-        return _Made(use.name, use.call, error, is_failure, output if is_marked else error)
+        return ToolCall(use.name, use.call, error, is_failure, output if is_marked else error)
 
     @cached_property
     def denials(self) -> set[tuple[str, str]]:

@@ -29,7 +29,7 @@ from typing import Any
 from lensbench.agents import Assignment, Invocation, Program, base_environment, is_stock
 from lensbench.agents.adapters._cli import (
     TOKEN_VARIABLE,
-    Seen,
+    ParsedStream,
     Settings,
     announced,
     ending_of,
@@ -247,7 +247,7 @@ def _status(error: str) -> int | None:
     return next((int(value) for value in values if re.fullmatch(r"[45]\d\d", value)), None)
 
 
-def _items(output: Seen) -> list[Event]:
+def _items(output: ParsedStream) -> list[Event]:
     """The items in order of their start, each in its last state. Several may have the same id, or none: an item that
     starts is another one, and one that goes on is the oldest with its id and inputs that is not complete."""
     items: list[Event] = []
@@ -291,7 +291,7 @@ def _name(item: Mapping[str, Any]) -> str:
     return text(item["type"])
 
 
-def _statuses(output: Seen, useless: Mapping[str, str]) -> dict[str, str] | None:
+def _statuses(output: ParsedStream, useless: Mapping[str, str]) -> dict[str, str] | None:
     """The servers are required: when a thread starts, all are connected; earlier failures are in the log."""
     if output.of("thread.started"):
         crashes = {
@@ -317,7 +317,7 @@ def _statuses(output: Seen, useless: Mapping[str, str]) -> dict[str, str] | None
     return output.failed(reasons)
 
 
-def _tokens(output: Seen) -> dict[str, int]:
+def _tokens(output: ParsedStream) -> dict[str, int]:
     """Token counts: the last turn of a thread has the totals of the whole thread. Codex includes the tokens that were
     read from the cache, and those that were written into it, in the input; here they are separate."""
     totals: dict[str, Event] = {}

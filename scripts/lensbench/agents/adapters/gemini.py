@@ -28,7 +28,7 @@ from typing import Any
 
 from lensbench.agents import Assignment, Invocation, Program, as_written, base_environment, is_stock
 from lensbench.agents.adapters._cli import (
-    Seen,
+    ParsedStream,
     Settings,
     announced,
     ending_of,
@@ -243,7 +243,7 @@ def _status(error: str, log: str) -> int | None:
     return int(codes[0]) if codes else None
 
 
-def _texts(output: Seen) -> list[str]:
+def _texts(output: ParsedStream) -> list[str]:
     """The model's texts between its tool calls, joined from the pieces of its messages; the last may be empty."""
     texts = [""]
     for event in output.events:
@@ -280,7 +280,9 @@ def _helpers(
 
 
 def _statuses(
-    output: Seen, failures: Iterable[tuple[str, Mapping[str, Any]]], useless: Mapping[str, str]
+    output: ParsedStream,
+    failures: Iterable[tuple[str, Mapping[str, Any]]],
+    useless: Mapping[str, str],
 ) -> dict[str, str] | None:
     """The failed servers; at the start the program does not report which one."""
     why = dict.fromkeys(output.servers, _FAILED) if _FAILED in output.log else dict(useless)
