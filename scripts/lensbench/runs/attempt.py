@@ -117,10 +117,11 @@ class Job(NamedTuple):
         findings = PreflightFindings.read(self.folder)
         tasks = self.plan["tasks"]
         tools = findings.tools.get(self.run.condition, {})
-        first = self.plan["order"][0]
-        if tasks[self.run.task]["repository"] != tasks[first]["repository"]:
-            # the preflight saw another repository, whose files a schema may name
-            tools = dict.fromkeys(tools, "")
+        if tools:
+            first = self.plan["order"][0]
+            if tasks[self.run.task]["repository"] != tasks[first]["repository"]:
+                # the preflight saw another repository, whose files a schema may name
+                tools = dict.fromkeys(tools, "")
         everywhere = set[str]()
         for condition in self.plan["conditions"].values():
             everywhere.update(condition["servers"])
