@@ -16,7 +16,8 @@ from lensbench.core.errors import UserError
 from lensbench.core.system.trees import copy_tree, hash_tree
 from lensbench.core.tasks import Folder, Git, Pypi, Source
 from lensbench.repositories.prepare import main, prepare, source_key
-from services import Files, packed, serving
+from lensbench.repositories.sources.pypi import sha256
+from services import Files, packed, serving, zipped
 from stock import git, write
 
 ANSWERS = "bench/r1/runs/a-exp-01-with.md"
@@ -135,7 +136,7 @@ def test_a_wrong_hash_names_the_right_one_and_what_is_absent_is_named(
     cache = tmp_path / "cache"
     assert f"demo-1.0.tar.gz has the sha256 {demo.sha256}" in refusal(index, cache, "demo==1.0")
     assert "no project 'nothing'" in refusal(index, cache, "nothing==1.0")
-    assert "no sdist of demo==2.0" in refusal(index, cache, "demo==2.0")
+    assert "no sdist or wheel of demo==2.0" in refusal(index, cache, "demo==2.0")
     del index.bodies["/files/demo-1.0.tar.gz"]
     assert "does not exist (404)" in refusal(index, cache, "demo==1.0", demo.sha256)
 
@@ -148,11 +149,30 @@ def test_an_index_that_sends_other_bytes_than_it_lists_is_not_believed(
 
 
 @pytest.mark.parametrize(
-    "filename", ["other-1.0.tar.gz", "demo-1.1.tar.gz", "demo-1.0-py3-none-any.whl"]
+    "filename", ["other-1.0.tar.gz", "demo-1.1.tar.gz", "demo-1.1-py3-none-any.whl"]
 )
 def test_a_hash_of_another_file_is_refused(tmp_path: Path, index: Index, filename: str) -> None:
     digest = index.add(filename, packed(PACKAGE))
-    assert "no sdist of demo==1.0" in refusal(index, tmp_path / "cache", "demo==1.0", digest)
+    problem = refusal(index, tmp_path / "cache", "demo==1.0", digest)
+    assert "no sdist or wheel of demo==1.0" in problem
+
+
+def test_a_wheel_stands_for_a_release_without_an_sdist(tmp_path: Path, index: Index) -> None:
+    names = ("win_amd64", "manylinux_2_17_x86_64", "manylinux_2_17_aarch64")
+    hashes = [
+        index.add(f"demo-1.0-py3-none-{name}.whl", zipped(PACKAGE | {"WHEEL": name}))
+        for name in names
+    ]
+    assert sha256("demo", "1.0") == hashes[1]
+    pinned = Pypi(pypi="demo==1.0", sha256=hashes[2])
+    tree = prepare(pinned, tmp_path / "cache").tree
+    assert (tree / "src/demo/core.py").read_text() == "x = 1\n"
+    any_machine = index.add("demo-1.0-py3-none-any.whl", zipped(PACKAGE))
+    assert sha256("demo", "1.0") == any_machine
+    sdist = index.add("demo-1.0.tar.gz", packed(PACKAGE))
+    assert sha256("demo", "1.0") == sdist
+    problem = refusal(index, tmp_path / "other", "demo==1.0", any_machine)
+    assert f"demo-1.0.tar.gz has the sha256 {sdist}" in problem
 
 
 @pytest.mark.parametrize("fragment", ["#sha256={sha256}", "#md5=0", ""])

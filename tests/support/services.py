@@ -8,6 +8,7 @@ import sys
 import tarfile
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -155,6 +156,15 @@ def packed(files: dict[str, str], top: str = "demo-1.0") -> bytes:
             info = tarfile.TarInfo(f"{top}/{name}")
             info.size = len(text.encode())
             tar.addfile(info, io.BytesIO(text.encode()))
+    return buffer.getvalue()
+
+
+def zipped(files: dict[str, str]) -> bytes:
+    """The files in a zip, as in a wheel."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as bundle:
+        for name, text in files.items():
+            bundle.writestr(name, text)
     return buffer.getvalue()
 
 

@@ -248,7 +248,7 @@ class Criterion(Strict):
 
 
 class Pypi(Strict):
-    """A source distribution from the Python package index, pinned by its hash."""
+    """A release in the Python package index: its source distribution, or a wheel if it has none, pinned by its hash."""
 
     pypi: Annotated[
         str,
@@ -258,7 +258,7 @@ class Pypi(Strict):
     sha256: Annotated[
         str, like(r"^[0-9a-f]{64}$", "write the 64 lower-case hex digits of the file's SHA-256")
     ]
-    """The hash of the source distribution in the index."""
+    """The hash of the file in the index."""
 
 
 class Npm(Strict):

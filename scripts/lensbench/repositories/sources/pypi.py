@@ -1,4 +1,4 @@
-"""Sources of the kind `pypi`: a source distribution from a package index, pinned by its hash (PEP 691, PEP 503)."""
+"""Sources of the kind `pypi`: a release in a package index, pinned by the hash of its file (PEP 691, PEP 503)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from packaging.utils import (
     InvalidSdistFilename,
+    InvalidWheelFilename,
     canonicalize_name,
     canonicalize_version,
     parse_sdist_filename,
+    parse_wheel_filename,
 )
 from packaging.version import InvalidVersion
 
@@ -40,21 +42,24 @@ class Listed:
 
 
 def fetch(name: str, version: str, sha256: str, target: Path) -> None:
-    """Downloads the sdist of `name` `version` whose hash is `sha256` to `target`, without running anything.
+    """Downloads the file of `name` `version` whose hash is `sha256` to `target`, without running anything.
 
     Raises UserError when the index does not have it, has it under another name or version, or sends different bytes.
     """
     page = _project(name)
-    sdist = _sdist(_files(page), name, version, sha256)
-    download(urljoin(page.url, sdist.url), Digest("sha256", sha256), target)
+    file = _chosen(_files(page), name, version, sha256)
+    download(urljoin(page.url, file.url), Digest("sha256", sha256), target)
 
 
 def sha256(name: str, version: str) -> str:
-    """The hash of the sdist of `name` `version`. Raises UserError when the index has no sdist, or no hash."""
-    sdists = _sdists(_files(_project(name)), name, version)
-    if sdists and sdists[0].sha256:
-        return sdists[0].sha256
-    why = "shows no sha256 of it" if sdists else "has no source distribution of it"
+    """The hash of the sdist of `name` `version`, or of a wheel where there is none.
+
+    Raises UserError when the index has neither, or no hash.
+    """
+    found = _of_release(_files(_project(name)), name, version)
+    if found and found[0].sha256:
+        return found[0].sha256
+    why = "shows no sha256 of it" if found else "has no sdist or wheel of it"
     raise UserError(
         f"{name}=={version}: the index {shown(package_index())} {why}; choose another version"
     )
@@ -113,26 +118,36 @@ class _Links(HTMLParser):
         self.found += [value for name, value in attrs if tag == "a" and name == "href" and value]
 
 
-def _sdist(files: list[Listed], name: str, version: str, sha256: str) -> Listed:
-    sdists = _sdists(files, name, version)
-    for file in sdists:
+def _chosen(files: list[Listed], name: str, version: str, sha256: str) -> Listed:
+    found = _of_release(files, name, version)
+    for file in found:
         if file.sha256 in (sha256, ""):  # "": an old index
             return file
-    problem = f"there is no sdist of {name}=={version}"
-    if sdists:
-        problem = f"{sdists[0].name} has the sha256 {sdists[0].sha256}"
+    problem = f"there is no sdist or wheel of {name}=={version}"
+    if found:
+        problem = f"{found[0].name} has the sha256 {found[0].sha256}"
     raise UserError(f"{problem} in the index; correct the task set")
 
 
-def _sdists(files: Iterable[Listed], name: str, version: str) -> list[Listed]:
+def _of_release(files: Iterable[Listed], name: str, version: str) -> list[Listed]:
+    """The sdists of a release; without one its wheels: those for every machine, then those for Linux."""
     release = (canonicalize_name(name), canonicalize_version(version))
-    return [file for file in files if _sdist_of(file.name) == release]
+    found = [file for file in files if _release_of(file.name) == release]
+    sdists = [file for file in found if not file.name.endswith(".whl")]
+    return sdists or sorted(found, key=lambda wheel: _preference(wheel.name))
 
 
-def _sdist_of(filename: str) -> tuple[str, str] | None:
-    """The canonical name and version in an sdist's file name; None for wheels and other files."""
+def _preference(wheel: str) -> tuple[bool, ...]:
+    return not wheel.endswith("-any.whl"), "manylinux" not in wheel or "x86_64" not in wheel
+
+
+def _release_of(filename: str) -> tuple[str, str] | None:
+    """The canonical name and version in the name of an sdist or a wheel; None for other files."""
     try:
-        name, version = parse_sdist_filename(filename)
-    except (InvalidSdistFilename, InvalidVersion):
+        if filename.endswith(".whl"):
+            name, version, *_ = parse_wheel_filename(filename)
+        else:
+            name, version = parse_sdist_filename(filename)
+    except (InvalidSdistFilename, InvalidWheelFilename, InvalidVersion):
         return None
     return name, canonicalize_version(version)
