@@ -2,7 +2,8 @@
 
 A recipe names how tests are run, and what the tasks ask. change_set.yaml names pairs whose changes the tests separate;
 deep_set.yaml the files of single fixes in large repositories, which a person chose. Writes scenarios/<set>.yaml, the
-references beside it, scenarios/<set>-demo.yaml, and a page below docs/reference.
+references and a table of the proofs beside it, and scenarios/<set>-demo.yaml; `tools/docs/reference.py` shows the
+table.
 """
 
 from __future__ import annotations
@@ -37,8 +38,6 @@ from chosen_fixes import ChosenFix, chosen_task
 RECIPE = Path(__file__).with_suffix(".yaml")
 TIMEOUT_S = 60
 HEAD = """\
-# {}
-
 Written by `python benchmarks/{}`; seconds and MB are those of the hidden tests with the reference.
 """
 
@@ -133,16 +132,17 @@ def _with_prompt(fate: ChangeFate, prompt: str) -> ChangeFate:
 
 
 def write(recipe: dict[str, Any], command: str, fates: Sequence[ChangeFate]) -> None:
-    """Writes the two sets and the table."""
+    """Writes the two sets and the table of the proofs."""
     name = recipe["name"]
     folder = ROOT / "scenarios"
     head = f"Tasks whose answer is a change (docs/changes.md). Made by benchmarks/{command}."
     write_set(name, fates, folder / f"{name}.yaml", head)
     chosen_ones = demo(fates, recipe["demo"])
     write_set(f"{name}-demo", chosen_ones, folder / f"{name}-demo.yaml", head, folder / name)
-    page = ROOT / "docs" / "reference" / recipe["page"]
-    text = render_report(HEAD.format(recipe["title"], command), fates)
-    write_atomic(page, text + depths(fates) if "fixes" in recipe else text)
+    text = render_report(HEAD.format(command), fates)
+    if "fixes" in recipe:
+        text += depths(fates)
+    write_atomic(folder / name / "proofs.md", text)
 
 
 def depths(fates: Sequence[ChangeFate]) -> str:

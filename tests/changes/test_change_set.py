@@ -66,7 +66,7 @@ def test_the_set_holds_the_demo_speaks_two_languages_and_is_about_eight_projects
 
 
 def test_a_deep_task_changes_files_in_different_folders_and_is_neither_told_nor_small() -> None:
-    text = (ROOT / "docs" / "reference" / "deep-set.md").read_text(encoding="utf-8")
+    text = (ROOT / "scenarios" / "deep" / "proofs.md").read_text(encoding="utf-8")
     page = text.partition("its files")[2]
     whole = {task.id: task for task in tasks("deep.yaml")}
     assert all(whole[task.id] == task for task in tasks("deep-demo.yaml"))

@@ -424,6 +424,9 @@ def sets_page() -> str:
         counts = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
         lines += ["", f"## {file.name}", "", f"{len(found['tasks'])} tasks: {counts}.", ""]
         lines += [table(("repository", "pinned", "tasks"), *rows)]
+        proofs = file.with_suffix("") / "proofs.md"
+        if proofs.exists():
+            lines += ["", proofs.read_text(encoding="utf-8").rstrip()]
     return "\n".join(lines)
 
 
