@@ -826,6 +826,7 @@ def test_the_stage_writes_where_each_repository_stands(
     assert all(hash_tree(row["tree"]) == row["tree_sha256"] for row in rows.values())
     assert sorted(rows["package"]) == [
         "empty",
+        "has_history",
         "history",
         "removed",
         "revision",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
@@ -366,8 +366,11 @@ savings = st.builds(
     st.sampled_from(["estimated cost", "tokens"]),
 )
 
+DOUBLED = Saving("estimated cost", found(1.0, 1.0), [found(1.0, 1.0)], found(1.0, 1.0), [])
+
 
 @settings(max_examples=100, deadline=None)
+@example(0.0, 0.0, 2, "COSTS", [], DOUBLED, 24, None, 1, 1, "")
 @given(
     mean=st.floats(-0.5, 0.5),
     spread=st.floats(0, 0.5),

@@ -174,6 +174,7 @@ def _effort(saving: Saving, decision: GateVerdict, estimate: Estimate, facts: Se
             end += ", as patterns tell"
     elif need.endswith("times"):
         more = f"{need} as much"
+        span = span.removesuffix(" times")
     elif need != "0%":
         more = f"{need[1:]} more"
     if decision.verdict == "COSTS":
