@@ -510,7 +510,7 @@ def test_the_gate_uses_the_delta_that_people_corrected(bench: Make) -> None:
         corrected["low"],
         corrected["high"],
     )
-    assert "1 trial, corrected by people)" in estimates["gate"]["sentence"]
+    assert "1 trial, human-corrected)" in estimates["gate"]["sentence"]
 
 
 def test_shared_repositories_widen_what_people_corrected_too(bench: Make) -> None:

@@ -136,7 +136,7 @@ def test_the_sentence_has_three_parts_and_at_most_60_words() -> None:
     told = words(few, model="glm-5 in claude-code 2.1.329", trials=3, starts=starts)
     assert told == (
         "GO: with its tools the agent's score changes by +10.0 points (95% interval +5.7 to +14.3; 24 tasks, 3 "
-        "trials, 23 of 24 pairs, repeated: 6 with, 0 without, corrected by people). The tools help. This holds for glm-5 in claude-code 2.1.329 on these 4 repositories only."
+        "trials, 23 of 24 pairs, repeated: 6 with, 0 without, human-corrected). The tools help. This holds for glm-5 in claude-code 2.1.329 on these 4 repositories only."
     )
     assert len(told.split()) <= 60
     assert words(found(0.1, 0.1, clusters=1)).endswith("This holds on this repository.")
@@ -367,10 +367,12 @@ savings = st.builds(
 )
 
 DOUBLED = Saving("estimated cost", found(1.0, 1.0), [found(1.0, 1.0)], found(1.0, 1.0), [])
+UNCLEAR = Saving("estimated cost", found(0.0, 1.0), [found(0.0, 1.0)], found(0.0, 1.0), [])
 
 
 @settings(max_examples=100, deadline=None)
-@example(0.0, 0.0, 2, "COSTS", [], DOUBLED, 24, None, 1, 1, "")
+@example(0.0, 0.0, 2, "COSTS", [], DOUBLED, 24, Sides("v2", "v1"), 1, 1, "")
+@example(0.0, 0.0, 2, "SAVES", [], UNCLEAR, 24, Sides("v2", "v1"), 1, 1, "")
 @given(
     mean=st.floats(-0.5, 0.5),
     spread=st.floats(0, 0.5),

@@ -120,7 +120,7 @@ def _difference(estimate: Estimate, low: float, high: float, facts: SentenceFact
         repeated = [f"{starts.repeated} {name}" for name, starts in facts.starts.items()]
         details.append(f"repeated: {', '.join(repeated)}")
     if estimate.people:
-        details.append("corrected by people")
+        details.append("human-corrected")
     delta = points(estimate.delta or 0)
     return f"{tools} the agent's score changes by {delta} ({', '.join(details)})."
 
