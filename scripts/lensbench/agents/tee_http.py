@@ -31,7 +31,8 @@ from lensbench.agents.tee import (
 _LINE = b"\r\n"
 _GAP = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 """Between two events of a stream."""
-_EVENT = re.compile(rb"(?s).+?(?:\r\n\r\n|\n\n|\r\r|\Z)")
+_EVENT = re.compile(rb"(?s).+?(?:%s|\Z)" % _GAP.pattern)
+"""An event with its end."""
 _EVENTS = b"text/event-stream"
 _NO_BODY = (*range(100, 200), 204, 304)
 """Statuses without one."""
@@ -92,13 +93,13 @@ class Copy:
         """Passes everything on, until one side ends. Where a head has these `fields`, their values stand in it."""
         with suppress(OSError):
             with suppress(ValueError, IndexError):  # what cannot be read is only passed on
-                while self._pass_message(fields):
-                    pass
+                while True:
+                    self._pass_message(fields)
             while piece := self._source.read1(PIPE_BYTES):
                 self._target.sendall(piece)
 
-    def _pass_message(self, fields: Mapping[bytes, bytes]) -> bool:
-        """Passes a request or a response on; False at the end."""
+    def _pass_message(self, fields: Mapping[bytes, bytes]) -> None:
+        """Passes a request or a response on. Raises ValueError at the end."""
         text = self._lines()
         for name, value in fields.items():
             text = re.sub(rb"(?i)(\r\n%s:)[^\r\n]*" % name, rb"\1 " + value, text, count=1)
@@ -113,7 +114,6 @@ class Copy:
             self._tap.write(self._direction, method="unread", error=packing.decode())
         self._is_stream = head.is_type(_EVENTS)
         self._pass_body(head)
-        return True
 
     def _pass_body(self, head: Head) -> None:
         """Passes a head on with its body."""
@@ -171,8 +171,7 @@ class Copy:
         if self._is_stream and _GAP.search(self._body, max(0, len(self._body) - size - 3)):
             *events, rest = _GAP.split(bytes(self._body))
             for event in events:
-                lines = [line[5:] for line in event.splitlines() if line.startswith(b"data:")]
-                self._tap.message(self._direction, b"\n".join(lines))
+                self._tap.message(self._direction, _message(event))
             self._body[:] = rest
         if is_end and not self._is_stream:
             self._tap.message(self._direction, bytes(self._body))
@@ -249,14 +248,18 @@ class RewordedCopy(Copy):
 
     def _reworded_event(self, event: bytes) -> bytes:
         """An event of a stream with other words, or as it is."""
-        lines = event.splitlines()
-        data = [line for line in lines if line.startswith(b"data:")]
-        message = b"\n".join(line[5:] for line in data)
+        message = _message(event)
         other = reworded(message, self._words)
         if other == message:
             return event
-        kept = [line for line in lines if line and line not in data]
+        lines = event.splitlines()
+        kept = [line for line in lines if line and not line.startswith(b"data:")]
         return b"\n".join([*kept, b"data: " + other, b"", b""])
+
+
+def _message(event: bytes) -> bytes:
+    lines = [line[5:] for line in event.splitlines() if line.startswith(b"data:")]
+    return b"\n".join(lines)
 
 
 def connect(client: socket.socket, url: str, tap: TapWriter, words: dict[str, Any]) -> None:

@@ -531,8 +531,10 @@ class Stream:
             if event["type"] == "assistant":
                 before = None
             elif event.get("subtype") == "api_retry":
-                count = count + (event.get("attempt") != before)
-                before = event.get("attempt")
+                attempt = event.get("attempt")
+                if attempt != before:
+                    count += 1
+                before = attempt
         return count
 
     @property
