@@ -68,7 +68,7 @@ newest: dev
 	@test -d .cache/newest/snakemake-$(PINNED).dist-info && echo "the newest Snakemake is the pinned one" || \
 	PYTHONPATH=.cache/newest $(BIN)/python -m pytest $(patsubst %,tests/pipeline/test_%.py,snakemake_inside executor as_module stopping) -k 'not stopping or second_snakemake'
 
-# Proves the instrument on benchmarks whose outcome is known (docs/testing.md).
+# Proves the pipeline on benchmarks whose outcome is known (docs/testing.md).
 selftest: setup
 	$(BIN)/python -P -m lensbench_demo.selftest $(ARGS)
 

@@ -56,7 +56,7 @@ rule all:
         rules.panel.output,
         rules.judge_sheet.output if SCHEDULE.judging.wants_sheet else [],
         rules.scores.output,
-        rules.instrument.output,
+        rules.judge_reliability.output,
         rules.results.output,
         rules.fail_on.output if SCHEDULE.config.fail_on else [],
     localrule: True

@@ -32,7 +32,7 @@ STAGES = (
     "results.citations",
     "judging.verdicts",
     "judging.decisions",
-    "judging.instrument",
+    "judging.reliability",
     "scores.estimates",
     "results.results",
 )
@@ -124,7 +124,7 @@ def benchmark(runs: int, folder: Path) -> Iterator[tuple[str, Cost]]:
         yield f"stage: {name}", measure(stage, ours)
     for path in (ours / "bench" / "null").iterdir():
         if path.suffix in (".csv", ".md", ".html") or path.name in (
-            "instrument.json",
+            "judge_reliability.json",
             "estimates.json",
         ):
             path.unlink()

@@ -13,9 +13,9 @@ needs   changes/ (the tasks with their tests), environments.json, the runs with 
 leaves  tests/<task>-<condition>.json (results by test, output of the tests), judging/tests/ (test runs, cached by the
         hash of patch, tests, tree and environment)
 
-Rule instrument measures the judges: whether they agree, make different errors by condition, or could recognise conditions.
+Rule judge_reliability measures the judges: whether they agree, make different errors by condition, or could recognise conditions.
 needs   verdicts.csv, decisions.csv, all answers
-leaves  instrument.json
+leaves  judge_reliability.json
 """
 
 
@@ -98,18 +98,18 @@ rule judge_sheet:
         f"exec {PYTHON} lensbench.judging.judge_sheet {BENCH} > {{log:q}} 2>&1"
 
 
-rule instrument:
+rule judge_reliability:
     input:
         plan=rules.plan.output.plan,
         validity=rules.validity.output.table,
         preflight=SCHEDULE.preflight,
         panel=rules.panel.output,
     output:
-        report(f"{BENCH}/instrument.json", caption="../report/instrument.rst", category="Data"),
+        report(f"{BENCH}/judge_reliability.json", caption="../report/judges.rst", category="Data"),
     log:
-        f"{BENCH}/logs/instrument.log",
+        f"{BENCH}/logs/judge_reliability.log",
     localrule: True
     message:
         "measuring the judges"
     shell:
-        f"exec {PYTHON} lensbench.judging.instrument --folder {BENCH} 2> {{log:q}}"
+        f"exec {PYTHON} lensbench.judging.reliability --folder {BENCH} 2> {{log:q}}"

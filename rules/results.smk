@@ -1,6 +1,6 @@
 """Writes the results for people and for programs: two stages, one program (results/results.py).
 
-needs   all tables, instrument.json, estimates.json, citations.json, the plan, the records, all answers, the templates
+needs   all tables, judge_reliability.json, estimates.json, citations.json, the plan, the records, all answers, the templates
 leaves  results.json, results.md, summary.md (GitHub), junit.xml (other CI services), report.html, answers/ (a page per
         pair, in answers/runs/ one per run)
 
@@ -37,7 +37,7 @@ rule results:
         repositories=rules.repositories.output,
         scores=rules.scores.output,
         panel=rules.panel.output,
-        instrument=rules.instrument.output,
+        judge_reliability=rules.judge_reliability.output,
         validity=rules.validity.output,
         citations=rules.citations.output,
         preflight=SCHEDULE.preflight,

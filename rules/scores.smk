@@ -1,7 +1,7 @@
 """Scores the runs, compares the two runs of each pair, and estimates the differences: two stages, one program
 (scores/estimates.py).
 
-needs   decisions.csv, validity.csv, reports.csv, the records, instrument.json (no verdict with a voided judge)
+needs   decisions.csv, validity.csv, reports.csv, the records, judge_reliability.json (no verdict with a voided judge)
 leaves  scores.csv (one row per run), pairs.csv (one row per task, trial and treatment), estimates.json (the differences
         with their intervals and the gate's verdicts)
 """
@@ -13,7 +13,7 @@ rule scores:
         decisions=rules.panel.output.decisions,
         validity=rules.validity.output.table,
         reports=rules.validity.output.reports,
-        instrument=rules.instrument.output,
+        judge_reliability=rules.judge_reliability.output,
         preflight=SCHEDULE.preflight,
     output:
         scores=report(f"{BENCH}/scores.csv", caption="../report/scores.rst", category="Tables"),

@@ -30,7 +30,7 @@ DERIVED = frozenset(
         RunFolder.escalations,
         RunFolder.scores,
         RunFolder.pairs,
-        RunFolder.instrument,
+        RunFolder.judge_reliability,
         RunFolder.estimates,
         RunFolder.results_json,
         RunFolder.results,

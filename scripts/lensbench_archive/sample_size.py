@@ -17,7 +17,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_typed
 from lensbench.core.system.program import Parser, benchmark, configs, positive, run_program
 from lensbench.core.tasks import Task
-from lensbench.judging.trust import InstrumentFile
+from lensbench.judging.trust import ReliabilityFile
 from lensbench.plan.config import Gate
 from lensbench.plan.reading import read_file
 from lensbench.plan.task_files import read_scenarios
@@ -231,7 +231,7 @@ def read_pilot(folder: Path, share: float) -> list[Pilot]:
     runs = [run for run, row in tables.scores.items() if row["status"] == RunStatus.SCORED]
     seconds = mean(map(tables.duration, runs))
     prices = mean(map(tables.cost, runs))
-    judges = read_typed(RunFolder(folder).instrument, InstrumentFile)["judges"].values()
+    judges = read_typed(RunFolder(folder).judge_reliability, ReliabilityFile)["judges"].values()
     judging = sum(judge["cost_usd"] or Fraction(0) for judge in judges)
     price = None if prices is None else float(prices + judging / len(runs))
     pilots = []

@@ -137,7 +137,7 @@ def test_a_tidy_run_is_rendered_without_an_agent(tmp_path: Path, take: Take) -> 
         "judging",
         "panel",
         "scores",
-        "instrument",
+        "judge_reliability",
         "results",
         "all",
     }

@@ -45,7 +45,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("results.citations", set()),
         ("judging.verdicts", {"pydantic", "yaml"}),  # the tasks
         ("judging.decisions", set()),
-        ("judging.instrument", {"numpy", "pydantic", "yaml"}),
+        ("judging.reliability", {"numpy", "pydantic", "yaml"}),
         ("scores.estimates", {"numpy", "pydantic"}),
         ("results.results", {"jinja2", "markdown_it", "nh3", "pydantic", "yaml"}),
     ],

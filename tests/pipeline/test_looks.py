@@ -43,11 +43,11 @@ def test_a_clear_effect_ends_it_at_the_first_look_and_what_is_added_or_left_is_m
     project.start()
     assert looks(project) == [False]
     assert len(project.ledger()) == len(NAMES)  # half of the tasks, in two conditions
-    instruments = (
-        project.bench / "looks" / "1" / "instrument.json",
-        project.bench / "instrument.json",
+    files = (
+        project.bench / "looks" / "1" / "judge_reliability.json",
+        project.bench / "judge_reliability.json",
     )
-    taken, final = (json.loads(path.read_text())["belief"] for path in instruments)
+    taken, final = (json.loads(path.read_text())["belief"] for path in files)
     assert taken == final, "a look trusts the judges as much as the results do"
     page = (project.bench / "results.md").read_text()
     assert "look 1 of 2" in page

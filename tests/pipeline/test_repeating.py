@@ -31,7 +31,7 @@ DERIVED = (
     "escalations.csv",
     "scores.csv",
     "pairs.csv",
-    "instrument.json",
+    "judge_reliability.json",
     "estimates.json",
     "results.json",
     "results.md",

@@ -16,7 +16,7 @@ FILES = {
     "results.md",
     "results.json",
     "estimates.json",
-    "instrument.json",
+    "judge_reliability.json",
     "validity.csv",
     "reports.csv",
     "verdicts.csv",

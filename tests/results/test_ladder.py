@@ -100,7 +100,7 @@ def test_the_ladder_names_what_a_planted_server_needs(
     assert rebuild(folder) == []
     results = json.loads(RunFolder(folder).results_json.read_text())
     assert results["ladder_says"][0].startswith(says)
-    steps = {(step["rung"], step["below"]): step for step in results["ladder"]}
+    steps = {(step["condition"], step["against"]): step for step in results["ladder"]}
     assert list(steps) == [
         ("server", "without"),
         ("words", "without"),

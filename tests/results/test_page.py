@@ -22,7 +22,7 @@ from lensbench.core.system.files import plain
 from lensbench.core.system.places import TEMPLATES
 from lensbench.core.tables import read_table, write_table
 from lensbench.judging.criteria_checks import Finding
-from lensbench.judging.trust import InstrumentFile, JudgeSummary
+from lensbench.judging.trust import JudgeSummary, ReliabilityFile
 from lensbench.judging.trust.agreement import All, Coefficient, JudgePair
 from lensbench.judging.trust.belief import Belief
 from lensbench.judging.trust.bias import Differential, Mean
@@ -167,7 +167,7 @@ CALLED = {
 }
 
 
-def instrument(**parts: Any) -> InstrumentFile:
+def reliability(**parts: Any) -> ReliabilityFile:
     """What is known of two judges."""
     overall = JudgePair(60, 0.9, COEFFICIENT)
     summary: JudgeSummary = {
@@ -204,8 +204,8 @@ def instrument(**parts: Any) -> InstrumentFile:
 
 def test_what_is_known_of_the_judges_stands_on_the_page(made: Make) -> None:
     folder = made()
-    known = instrument()
-    told = {"instrument": plain(known), "judging": plain(judges_view(known, CALLED)._asdict())}
+    both = reliability()
+    told = {"judge_reliability": plain(both), "judging": plain(judges_view(both, CALLED)._asdict())}
     change_results(folder, lambda results: results.update(told))
     text = Elements(page(folder)).text
     for known in (
@@ -243,7 +243,7 @@ def test_what_is_known_of_the_judges_stands_on_the_page(made: Make) -> None:
 def test_what_is_not_known_of_the_judges_is_said_with_the_reason(
     parts: dict[str, Any], words: str
 ) -> None:
-    assert words in str(judges_view(instrument(**parts), CALLED))
+    assert words in str(judges_view(reliability(**parts), CALLED))
 
 
 @pytest.mark.slow

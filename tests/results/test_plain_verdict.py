@@ -54,7 +54,7 @@ def results(
         "names": {name: display_name(own, name) for name in conditions},
         "given_up": [],
         "estimated_costs": more.get("estimated", {}),
-        "instrument": {"judges": {}},
+        "judge_reliability": {"judges": {}},
         "stopped": more.get("stopped", ""),
         "discards": {
             "timed_out": Counter({"with": 2}),
@@ -296,7 +296,9 @@ def test_what_to_do_where_nothing_can_be_compared_is_what_helps(
 def test_next_names_a_judge_that_failed_or_what_lets_a_stopped_benchmark_go_on() -> None:
     data = results(gone=24, overall={"n": 0}, kind="none")
     data["counts"]["unjudged"] = 4
-    data["instrument"]["judges"] = {"claude": {"failures": {"crashed": {"with": 3, "without": 1}}}}
+    data["judge_reliability"]["judges"] = {
+        "claude": {"failures": {"crashed": {"with": 3, "without": 1}}}
+    }
     said = plain_verdict(data, "with")["next"]
     assert said.startswith(
         "The judges gave no verdict: claude: the judge's agent failed (verdicts: 4)."
@@ -310,7 +312,7 @@ def test_next_names_a_judge_that_failed_or_what_lets_a_stopped_benchmark_go_on()
 def test_the_terminal_says_the_same(tmp_path: Any) -> None:
     data = results()
     data |= {"plain": {"with": plain_verdict(data, "with")}, "headlines": ["figures"]}
-    data |= {"instrument": {"belief": Belief({}, {}, "", {}, [])}}
+    data |= {"judge_reliability": {"belief": Belief({}, {}, "", {}, [])}}
     said = list(lines(tmp_path, data))
     assert said[0].startswith("We cannot tell yet. 2 tasks better, 1 worse, 9 the same")
     assert said[1] == "Next: About 14 more tasks."

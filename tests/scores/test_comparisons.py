@@ -152,9 +152,9 @@ def test_a_comparison_of_two_treatments_is_not_decided_where_either_version_is_n
 ) -> None:
     made = versions(bench)
     made.build()
-    instrument = json.loads((made.folder / "instrument.json").read_text())
-    instrument["belief"]["withheld"]["v1"] = ["Nobody believes v1."]
-    write_json(made.folder / "instrument.json", instrument)
+    reliability = json.loads((made.folder / "judge_reliability.json").read_text())
+    reliability["belief"]["withheld"]["v1"] = ["Nobody believes v1."]
+    write_json(made.folder / "judge_reliability.json", reliability)
     from lensbench.scores.estimates import write_estimates
 
     found = plain(write_estimates(made.folder))["comparisons"][NAME]

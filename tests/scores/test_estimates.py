@@ -366,14 +366,14 @@ def doubts(least: int, tasks: int = 16) -> dict[str, Any]:
 
 
 def measured(folder: Path, **parts: Any) -> None:
-    """Changes parts of instrument.json, and of what stands there on belief."""
-    known = json.loads((folder / "instrument.json").read_text())
+    """Changes parts of judge_reliability.json, and of what stands there on belief."""
+    known = json.loads((folder / "judge_reliability.json").read_text())
     belief = known["belief"] | parts.pop("belief", {})
-    write_json(folder / "instrument.json", known | parts | {"belief": belief})
+    write_json(folder / "judge_reliability.json", known | parts | {"belief": belief})
 
 
 @pytest.mark.parametrize(
-    ("instrument", "verdict", "reason"),
+    ("reliability", "verdict", "reason"),
     [
         (voided(5), "INCONCLUSIVE", "j was wrong in 5 of 96 answers."),
         (voided(4), "GO", ""),
@@ -396,12 +396,12 @@ def measured(folder: Path, **parts: Any) -> None:
     ],
 )
 def test_untrusted_judges_give_no_verdict(
-    bench: Make, instrument: dict[str, Any], verdict: str, reason: str
+    bench: Make, reliability: dict[str, Any], verdict: str, reason: str
 ) -> None:
     made = wide(bench, 2, agent={"kind": "claude-code"})
     made.run("t7", "without", points=HALF, agent_version="1.0")
     made.build()
-    measured(made.folder, **instrument)
+    measured(made.folder, **reliability)
     gate = plain(write_estimates(made.folder))["comparisons"]["with"]["gate"]
     assert (gate["verdict"], reason in str([gate["sentence"], *gate["notes"]])) == (verdict, True)
 
@@ -470,8 +470,8 @@ def test_the_stage_runs_as_a_program_and_names_a_damaged_table(
 ) -> None:
     made = bench()
     made.build()
-    (made.folder / "instrument.json").write_text("{")
-    with pytest.raises(UserError, match=r"instrument\.json: cannot be read"):
+    (made.folder / "judge_reliability.json").write_text("{")
+    with pytest.raises(UserError, match=r"judge_reliability\.json: cannot be read"):
         write_estimates(made.folder)
     made = wide(bench)
     made.build()

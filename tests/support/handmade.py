@@ -11,7 +11,7 @@ from lensbench.core.store import Discard, Entry, new_entry, note_made, run_files
 from lensbench.core.system.files import plain, write_atomic, write_json
 from lensbench.core.tables import write_table
 from lensbench.judging.decisions import VERDICT_COLUMNS, decide_all
-from lensbench.judging.instrument import measure_instrument
+from lensbench.judging.reliability import measure_reliability
 from lensbench.plan.config import Agent, Gate, Judging
 from lensbench.results.results import write_results
 from lensbench.runs.made_with import portable
@@ -43,7 +43,7 @@ def finish(folder: Path) -> dict[str, Any]:
     """Decides, scores and compares what was judged; the content of results.json."""
     decide_all(folder)
     score_all(folder)
-    measure_instrument(folder)
+    measure_reliability(folder)
     write_estimates(folder)
     return {**write_results(folder)}
 

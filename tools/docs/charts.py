@@ -236,7 +236,7 @@ STAGES = (
     Stage("run (one job a run)", "runs/  agents/", "attempts/ (never deleted)  runs/"),
     Stage("validity", "runs/", "validity.csv  reports.csv"),
     Stage("judging, panel", "judging/", "verdicts.csv  decisions.csv"),
-    Stage("instrument", "judging/trust/", "instrument.json"),
+    Stage("judge_reliability", "judging/trust/", "judge_reliability.json"),
     Stage("scores", "scores/", "scores.csv  pairs.csv  estimates.json"),
     Stage("results", "results/", "results.json  results.md  report.html"),
 )

@@ -34,7 +34,7 @@ CORE = ENGINE / "core"
 JSON_FILES = {
     "estimates.json": (ENGINE / "scores" / "estimates_file.py", ENGINE / "scores" / "intervals.py"),
     "results.json": (ENGINE / "results" / "results_file.py",),
-    "instrument.json": (ENGINE / "judging" / "trust" / "__init__.py",),
+    "judge_reliability.json": (ENGINE / "judging" / "trust" / "__init__.py",),
     "comparison.json": (ROOT / "scripts" / "lensbench_archive" / "compare.py",),
 }
 """Files of a run folder and the modules with their types."""

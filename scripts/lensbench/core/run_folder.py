@@ -79,7 +79,7 @@ class RunFolder:
     decisions = _Place("decisions.csv")  # the verdicts that count
     escalations = _Place("escalations.csv")  # criteria that people should judge
     judge_sheet = _Place("judge_sheet.html")  # the page on which people judge
-    instrument = _Place("instrument.json")  # how far the judges can be trusted
+    judge_reliability = _Place("judge_reliability.json")  # how far the judges can be trusted
     scores = _Place("scores.csv")  # the score of each run
     pairs = _Place("pairs.csv")  # each pair with its difference
     estimates = _Place("estimates.json")  # the deltas with intervals, and the gate

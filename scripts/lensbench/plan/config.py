@@ -516,15 +516,15 @@ class Config(Strict):
         server = {"mcp": ladder.get("mcp")}
         tools = [tool for tool in agent.get("tools", Agent().tools) or () if tool not in SEARCH]
         both = server | words
-        rungs = {
+        conditions = {
             "without": {},
             "server": server,
             "words": words,
             "both": both,
         }
         if _plain(ladder.get("only")) is True:
-            rungs["only"] = both | {"agent": {"tools": tools}}
-        return {**value, "conditions": _with_written(rungs, value)}
+            conditions["only"] = both | {"agent": {"tools": tools}}
+        return {**value, "conditions": _with_written(conditions, value)}
 
     @model_validator(mode="before")
     @classmethod

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lensbench.results.results_file import ExactFacts
 
 
-class Rungs(NamedTuple):
+class Ladder(NamedTuple):
     """The conditions of a ladder above the baseline."""
 
     server: str
@@ -37,7 +37,7 @@ class Rungs(NamedTuple):
         return [*lowest, Sides(self.both, self.words), *above]
 
 
-def ladders(conditions: Mapping[str, PlannedCondition], baseline: str) -> Iterator[Rungs]:
+def ladders(conditions: Mapping[str, PlannedCondition], baseline: str) -> Iterator[Ladder]:
     """The conditions that make a ladder, whoever wrote them."""
     if brings(conditions[baseline]):
         return
@@ -46,10 +46,10 @@ def ladders(conditions: Mapping[str, PlannedCondition], baseline: str) -> Iterat
         for name, plan in conditions.items()
         if name != baseline and {"agent", "tools"}.isdisjoint(plan)
     ]
-    for rungs in permutations(bare, 3):
-        if is_ladder(*(conditions[name] for name in rungs)):
-            server, words, both = rungs
-            yield Rungs(server, words, both, _without_search(conditions, both))
+    for names in permutations(bare, 3):
+        if is_ladder(*(conditions[name] for name in names)):
+            server, words, both = names
+            yield Ladder(server, words, both, _without_search(conditions, both))
 
 
 def is_ladder(server: PlannedCondition, words: PlannedCondition, both: PlannedCondition) -> bool:
@@ -74,28 +74,28 @@ def ladder(data: ExactFacts) -> tuple[list[dict[str, str]], list[str]]:
     found = list(ladders(data["conditions"], data["baseline"]))
     steps = []
     sentences = []
-    for rungs in found:
-        for step in rungs.steps(data["baseline"]):
+    for conditions in found:
+        for step in conditions.steps(data["baseline"]):
             steps.append(_step(data, _sides(data, step)))
-        text = f"{_meaning(data, rungs)}{_adoption_by_words(data, rungs)}"
+        text = f"{_meaning(data, conditions)}{_adoption_by_words(data, conditions)}"
         if len(found) > 1:
-            text = f"{rungs.both}: {text}"
+            text = f"{conditions.both}: {text}"
         sentences.append(text)
     return steps, sentences
 
 
-def _meaning(data: ExactFacts, rungs: Rungs) -> str:
+def _meaning(data: ExactFacts, conditions: Ladder) -> str:
     """What the score says of server and words."""
     baseline = data["baseline"]
-    adds = _is_shown(data, Sides(rungs.both, rungs.words))
-    if _is_shown(data, Sides(rungs.words, baseline)):
+    adds = _is_shown(data, Sides(conditions.both, conditions.words))
+    if _is_shown(data, Sides(conditions.words, baseline)):
         more = "it is not shown that the server adds anything"
         if adds:
             more = "with the server they do more"
         return f"The words help without the server, and {more}."
-    if _is_shown(data, Sides(rungs.server, baseline)):
+    if _is_shown(data, Sides(conditions.server, baseline)):
         return "The agent finds the server by itself, without its words."
-    if not _is_shown(data, Sides(rungs.both, baseline)):
+    if not _is_shown(data, Sides(conditions.both, baseline)):
         return "No condition is shown to help."
     if adds:
         return "The server helps only with its words."
@@ -103,32 +103,31 @@ def _meaning(data: ExactFacts, rungs: Rungs) -> str:
 
 
 def _is_shown(data: ExactFacts, step: Sides) -> bool:
-    """True when a sign-flip test shows that the upper rung is better (Holm), and nothing but the offline agent
+    """True when a sign-flip test shows that the treatment is better (Holm), and nothing but the offline agent
     undoes its verdict."""
-    rung = step.treatment
     sides = _sides(data, step)
     difference = data["estimates"][_name(data, sides)]["overall"]
-    gate = data["estimates"][rung]["gate"]
+    gate = data["estimates"][step.treatment]["gate"]
     undone = {reason.kind for reason in gate.reasons if reason.undoes == "INCONCLUSIVE"}
     if (difference.p_holm or 1.0) > data["alpha"] or undone - {ReasonKind.OFFLINE}:
         return False
     is_gain = (difference.delta or 0) > 0
-    return is_gain == (sides.treatment == rung)
+    return is_gain == (sides.treatment == step.treatment)
 
 
-def _adoption_by_words(data: ExactFacts, rungs: Rungs) -> str:
+def _adoption_by_words(data: ExactFacts, conditions: Ladder) -> str:
     """What the words do to the use of the server's tools; "" where it is not known."""
-    sides = _sides(data, Sides(rungs.both, rungs.server))
+    sides = _sides(data, Sides(conditions.both, conditions.server))
     found = data["estimates"][_name(data, sides)]["adoption"]["difference"]
     if found is None:
         return ""
-    if sides.treatment == rungs.server:
+    if sides.treatment == conditions.server:
         found = turned(found)
     return f" {says_step(found, 'The words')}."
 
 
 def _sides(data: ExactFacts, step: Sides) -> Sides:
-    """The step as it is compared: `gate.comparisons` may have the lower rung first."""
+    """The step as it is compared: `gate.comparisons` may name them the other way round."""
     turned = Sides(step.baseline, step.treatment)
     return turned if _name(data, turned) in data["estimates"] else step
 
@@ -149,8 +148,8 @@ def _step(data: ExactFacts, step: Sides) -> dict[str, str]:
     measures = data["comparisons"][_name(data, step)]["measures"]
     difference = shown_difference(comparison)
     row = {
-        "rung": data["names"][step.treatment],
-        "below": data["names"][step.baseline],
+        "condition": data["names"][step.treatment],
+        "against": data["names"][step.baseline],
         "adoption": calls,
         "score": numbers.percent(measures["score"]["paired_treatment"]),
         "score_change": numbers.points(difference.delta),

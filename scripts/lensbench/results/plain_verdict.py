@@ -166,7 +166,7 @@ def _first_step(data: ExactFacts) -> str:
         return ACCEPT_DRAFTS
     if data["counts"][RunStatus.UNJUDGED]:
         failures = []
-        for name, judge in data["instrument"]["judges"].items():
+        for name, judge in data["judge_reliability"]["judges"].items():
             for failure, by_condition in judge["failures"].items():
                 count = sum(by_condition.values())
                 failures.append(f"{name}: {FAILURES[failure]} (verdicts: {count})")

@@ -32,7 +32,7 @@ from lensbench.core.system.program import run_stage
 from lensbench.core.tables import run_of_pair, run_of_row
 from lensbench.judging.decisions import is_person
 from lensbench.judging.judges import DRAFTED
-from lensbench.judging.trust import InstrumentFile
+from lensbench.judging.trust import ReliabilityFile
 from lensbench.results import chosen_runs
 from lensbench.results.ablation import ablation
 from lensbench.results.footprint import footprint
@@ -131,7 +131,7 @@ def facts_of(folder: Path, tables: Tables) -> ExactFacts:
         "alpha": estimates["alpha"],
         "estimates": {name: estimates["comparisons"][name] for name in sides},
         "wording": estimates.get("words"),
-        "instrument": read_typed(files.instrument, InstrumentFile),
+        "judge_reliability": read_typed(files.judge_reliability, ReliabilityFile),
     }
 
 
@@ -327,8 +327,8 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
     plan = tables.plan
     files = RunFolder(folder)
     names = facts["treatments"]
-    instrument = facts["instrument"]
-    unjudged = instrument["unjudged"].values()
+    reliability = facts["judge_reliability"]
+    unjudged = reliability["unjudged"].values()
     decisions = decided_by_gate(facts["estimates"])
     pairs = published_pairs(folder, tables)
     by_hand = chosen_runs.as_data(folder, tables)
@@ -344,7 +344,7 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
         **facts,
         "headlines": [*_headlines(facts, tables), *by_hand["sentences"]],
         "warnings": [*_warnings(folder, facts, plan)],
-        "judging": judges_view(instrument, facts["names"])._asdict(),
+        "judging": judges_view(reliability, facts["names"])._asdict(),
         "unjudged_criteria": sum(count["criteria"] for count in unjudged),
         "criteria_of_runs": sum(count["of"] for count in unjudged),
         "figures": figures,

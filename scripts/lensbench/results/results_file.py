@@ -10,7 +10,7 @@ from typing import Generic, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from lensbench.core.frozen_plan import AgentSettings, PlannedCondition, VerdictName
-from lensbench.judging.trust import InstrumentFile
+from lensbench.judging.trust import ReliabilityFile
 from lensbench.runs.made_with import LongerReports
 from lensbench.scores.complete_tasks import McNemar
 from lensbench.scores.estimates_file import Compared
@@ -192,7 +192,7 @@ class BenchmarkFacts(TypedDict, Generic[N]):
     """Treatment, or `a against b` -> differences, and the verdict."""
     wording: WordsChoice | None
     """Which words to take; None without `gate.holdout`."""
-    instrument: InstrumentFile
+    judge_reliability: ReliabilityFile
     """How far the judges can be trusted."""
 
 

@@ -290,7 +290,7 @@ def corrected_by_people(raw: Estimate, mean: Mean, alpha: float, power: float) -
     """The estimate corrected for the errors of the judges, with the error of the correction; None if people have judged
     too few tasks.
 
-    `mean` is the corrected delta of instrument.json, which assumes that tasks are independent. If tasks share
+    `mean` is the corrected delta of judge_reliability.json, which assumes that tasks are independent. If tasks share
     repositories, its standard error is increased by the same factor as that of all tasks (the design effect), and it
     has at most their degrees of freedom.
     """

@@ -21,7 +21,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import RECORD, all_entries, rounds
 from lensbench.core.system.files import plain, read_typed, write_json
 from lensbench.core.system.program import run_stage
-from lensbench.judging.trust import InstrumentFile
+from lensbench.judging.trust import ReliabilityFile
 from lensbench.judging.trust.belief import HARDLY, Basis, Belief
 from lensbench.plan.frozen import first_plan
 from lensbench.plan.waves import look_file
@@ -145,10 +145,10 @@ def earlier_looks(folder: Path, plan: Plan, treatment: str) -> list[LookResult]:
 
 
 def blockers(
-    comparison: Comparison, name: str, instrument: InstrumentFile | None, few: str
+    comparison: Comparison, name: str, reliability: ReliabilityFile | None, few: str
 ) -> Iterator[Reason]:
-    """Reasons that forbid a verdict whatever the numbers are. `name` is the comparison's name in instrument.json; `few`
-    what `too_few_calls` says."""
+    """Reasons that forbid a verdict whatever the numbers are. `name` is the comparison's name in
+    judge_reliability.json; `few` what `too_few_calls` says."""
     tables = comparison.tables
     due = sum(run.condition in comparison.conditions for run in tables.due)
     if tables.plan["agent"]["kind"] == "offline":
@@ -161,25 +161,25 @@ def blockers(
     of_both = [record for record in tables.valid if record.condition in comparison.conditions]
     for text in mixtures(of_both, tables.plan):
         yield Reason(ReasonKind.MIXED_RUNS, text)
-    if instrument is not None:
-        yield from _blocking_judges(comparison, name, instrument)
+    if reliability is not None:
+        yield from _blocking_judges(comparison, name, reliability)
 
 
 def _blocking_judges(
-    comparison: Comparison, name: str, instrument: InstrumentFile
+    comparison: Comparison, name: str, reliability: ReliabilityFile
 ) -> Iterator[Reason]:
     """The reasons that lie with those who judge."""
-    for judge, summary in instrument["judges"].items():
+    for judge, summary in reliability["judges"].items():
         if summary["voided"] > MOST_VOIDED * summary["answers"]:
             text = f"{judge} was wrong in {summary['voided']} of {summary['answers']} answers."
             yield Reason(ReasonKind.WRONG_JUDGE, text)
-    belief = instrument["belief"]
+    belief = reliability["belief"]
     withheld = chain(*(belief.withheld.get(side, ()) for side in comparison.conditions))
     for text in dict.fromkeys(withheld):
         yield Reason(ReasonKind.UNTRUSTED_JUDGES, text)
     if belief.constant:
         yield Reason(ReasonKind.PATTERNS, f"The judge {belief.constant}, {HARDLY}")
-    bias = instrument["bias"]
+    bias = reliability["bias"]
     differential = bias["together"].get(name) if bias else None
     if differential is not None:
         low = differential.signed.low
@@ -301,7 +301,7 @@ class GateInput(NamedTuple):
     """The common input of all verdicts of a benchmark."""
 
     folder: Path
-    instrument: InstrumentFile | None
+    reliability: ReliabilityFile | None
     """None at a look, which comes before judges are measured."""
     ledger: LookLedger
     distrusted: Sequence[Reason]
@@ -313,7 +313,7 @@ class GateInput(NamedTuple):
 
     @property
     def belief(self) -> Belief:
-        return self.instrument["belief"] if self.instrument else _UNMEASURED
+        return self.reliability["belief"] if self.reliability else _UNMEASURED
 
     def decide(self, name: str, case: GateCase, draw: Draw, look: LookResult) -> Compared:
         """The estimates of a comparison with the verdict and with what this look allows."""
@@ -326,7 +326,7 @@ class GateInput(NamedTuple):
             starts[comparison.name(condition)] = starts_of(self.folder, runs)
         others = [*readings(comparison, [*starts.values()], self.belief.doubts, draw.seen, before)]
         few = case.estimates["too_few_calls"]
-        blocking = blockers(comparison, name, self.instrument, few)
+        blocking = blockers(comparison, name, self.reliability, few)
         against = [*self.distrusted, *blocking, *self.moved]
         verdict = decide(case.counted, gate, look, against, others, case.saving)
         look = stopped(look, verdict.verdict)
@@ -403,12 +403,12 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
     `tables` are those of the folder, if they were read before."""
     tables = tables or read_tables(folder)
     plan = tables.plan
-    place = RunFolder(folder).instrument
-    instrument = read_typed(place, InstrumentFile) if place.exists() else None
+    place = RunFolder(folder).judge_reliability
+    reliability = read_typed(place, ReliabilityFile) if place.exists() else None
     ledger, distrusted = read_account(folder)
     voided = voided_runs(folder) if ledger else set()
     moved = limits_changed(folder, plan["gate"])
-    gate = GateInput(folder, instrument, ledger, distrusted, voided, moved)
+    gate = GateInput(folder, reliability, ledger, distrusted, voided, moved)
     uses = uses_of(tables)
     estimates = {}
     for name, sides in comparisons(plan).items():
@@ -438,7 +438,7 @@ def _cases(
 ) -> dict[str, GateCase]:
     """The comparisons that the gate decides."""
     settings = tables.plan["gate"]
-    bias = gate.instrument["bias"] if gate.instrument else None
+    bias = gate.reliability["bias"] if gate.reliability else None
     corrections = bias["correction"] if bias else {}
     others = discarded_attempts(gate.folder, tables.scores)
     cases = {}

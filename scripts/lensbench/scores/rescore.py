@@ -8,8 +8,8 @@ from pathlib import Path
 
 from lensbench.core.frozen_plan import HUMAN
 from lensbench.judging.decisions import decide_all
-from lensbench.judging.instrument import measure_instrument
 from lensbench.judging.judges.human import human_judges
+from lensbench.judging.reliability import measure_reliability
 from lensbench.judging.verdicts import judge_all
 from lensbench.plan.frozen import read_plan
 from lensbench.runs.validity import read_runs
@@ -18,9 +18,9 @@ from lensbench.scores.estimates_file import EstimatesFile
 
 
 def estimate_present(folder: Path, judge: Callable[[str], object] | None = None) -> EstimatesFile:
-    """Writes all tables, instrument.json and estimates.json for the existing runs; the others count as missing."""
+    """Writes all tables, judge_reliability.json and estimates.json for the existing runs; others count as missing."""
     judge_present(folder, judge)
-    measure_instrument(folder)
+    measure_reliability(folder)
     return score_and_estimate(folder)
 
 

@@ -29,7 +29,7 @@ def members(data: Results[float]) -> Iterator[str]:
     for row in data["ablation"]:
         score = row["changes"]["Score without it"]
         yield f"{row['member']}: {row['word']}; score without it {score}. {row['needs']}".strip()
-    withheld = data["instrument"]["belief"].withheld.values()
+    withheld = data["judge_reliability"]["belief"].withheld.values()
     reasons = dict.fromkeys(chain.from_iterable(withheld))
     if reasons:
         yield f"Why no verdict: {' '.join(reasons)}"
@@ -48,7 +48,7 @@ def lines(folder: Path, data: Results[float]) -> Iterator[str]:
                 change = f"per task {figure['change']} ({figure['interval']})"
                 amounts = f"{figure['treatment']} against {figure['baseline']}"
                 yield f"{figure['label']}: {amounts}; {change}; total {figure['total']}"
-        if reasons := data["instrument"]["belief"].withheld.get(treatment):
+        if reasons := data["judge_reliability"]["belief"].withheld.get(treatment):
             yield f"Why no verdict: {' '.join(reasons)}"
         if (step := words["next"]) not in steps:
             yield f"Next: {step}"

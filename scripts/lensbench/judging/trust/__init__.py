@@ -1,4 +1,4 @@
-"""How far the judges can be trusted: the types of instrument.json, which `judging/instrument.py` writes."""
+"""How far the judges can be trusted: the types of judge_reliability.json, which `judging/reliability.py` writes."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class UnjudgedCount(TypedDict):
     """All."""
 
 
-class InstrumentFile(TypedDict):
-    """instrument.json."""
+class ReliabilityFile(TypedDict):
+    """judge_reliability.json."""
 
     judges: Mapping[str, JudgeSummary]
     """Judge -> its verdicts and failures."""

@@ -1,4 +1,4 @@
-"""The reliability of the judges in words, from instrument.json."""
+"""The reliability of the judges in words, from judge_reliability.json."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from lensbench.core import numbers
-from lensbench.judging.trust import InstrumentFile
+from lensbench.judging.trust import ReliabilityFile
 from lensbench.judging.trust.agreement import All, Coefficient
 from lensbench.judging.trust.belief import Basis, Belief
 from lensbench.judging.trust.bias import Mean
@@ -33,11 +33,11 @@ class Judges(NamedTuple):
     """What was not judged, a sentence each."""
 
 
-def judges_view(instrument: InstrumentFile, called: Mapping[str, str]) -> Judges:
+def judges_view(reliability: ReliabilityFile, called: Mapping[str, str]) -> Judges:
     """The section; `called` has what readers call each condition and comparison."""
-    names = list(instrument["judges"])
-    agreement, sentence = _agreement(names, instrument["agreement"]["all"])
-    bias = instrument["bias"]
+    names = list(reliability["judges"])
+    agreement, sentence = _agreement(names, reliability["agreement"]["all"])
+    bias = reliability["bias"]
     errors = []
     corrected = []
     if bias:
@@ -48,11 +48,11 @@ def judges_view(instrument: InstrumentFile, called: Mapping[str, str]) -> Judges
         ", ".join(names) or "none",
         agreement,
         sentence,
-        _basis(instrument["belief"]),
+        _basis(reliability["belief"]),
         errors,
         corrected,
-        list(_blinding_sentences(instrument["blinding"]["classifier"], called)),
-        list(_gaps(instrument, called)),
+        list(_blinding_sentences(reliability["blinding"]["classifier"], called)),
+        list(_gaps(reliability, called)),
     )
 
 
@@ -118,14 +118,14 @@ def _correction(name: str, mean: Mean) -> str:
     return f"{name}: corrected by what persons decided, the difference is {signed(mean.value * 100)} points{ends}."
 
 
-def _gaps(instrument: InstrumentFile, called: Mapping[str, str]) -> Iterator[str]:
+def _gaps(reliability: ReliabilityFile, called: Mapping[str, str]) -> Iterator[str]:
     gaps = []
-    for name, count in instrument["unjudged"].items():
+    for name, count in reliability["unjudged"].items():
         if count["criteria"]:
             gaps.append(f"{called[name]} {count['criteria']} of {count['of']}")
     if gaps:
         yield f"Criteria without a verdict: {', '.join(gaps)}. A run with one of them has no score."
-    voided = sum(judge["voided"] for judge in instrument["judges"].values())
+    voided = sum(judge["voided"] for judge in reliability["judges"].values())
     if voided:
         yield f"{voided} answers lost all verdicts of a judge: it was wrong about a criterion that is known."
 

@@ -145,7 +145,7 @@ def render(folder: Path, inputs: Inputs) -> Iterator[tuple[str, str]]:
     environment.globals |= {**style_of_the_page(), "data": inputs.results}
     report = environment.get_template("report.html.j2").render(
         treatments=[treatment_view(inputs, name) for name in inputs.results["treatments"]],
-        instrument=inputs.results["instrument"],
+        judge_reliability=inputs.results["judge_reliability"],
         judges=inputs.results["judging"],
         durations=partial(_durations, inputs),
         plan=plan,

@@ -1,4 +1,4 @@
-"""The judges measured as an instrument, from run folders that are made by hand."""
+"""The judges compared with each other, from run folders that are made by hand."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -13,7 +13,7 @@ from lensbench.core.tables import write_table
 from lensbench.core.tasks import Category, Criterion, Task
 from lensbench.judging.criteria_checks import CLOSED_BOOK
 from lensbench.judging.decisions import VERDICT_COLUMNS, decide_all
-from lensbench.judging.instrument import measure_instrument
+from lensbench.judging.reliability import measure_reliability
 from lensbench.judging.shown_answers import sampled_pairs
 from lensbench.plan import task_markdown
 from lensbench.plan.frozen import Plan
@@ -67,7 +67,7 @@ def tasks_of(bench: Any) -> Iterable[Task]:
 
 
 def measured(bench: Any) -> dict[str, Any]:
-    """instrument.json after all stages before it."""
+    """judge_reliability.json after all stages before it."""
     folder: Path = bench.folder
     names = {"mechanical": 1} | {row["judge"]: 1 for row in bench.verdicts}
     judges = [{"name": name} for name in names if not name.startswith("human")]
@@ -90,8 +90,8 @@ def measured(bench: Any) -> dict[str, Any]:
             write_json(folder / "human" / f"{name}.json", person)
     decide_all(folder)
     score_all(folder)
-    measure_instrument(folder)
-    found: dict[str, Any] = json.loads((folder / "instrument.json").read_text())
+    measure_reliability(folder)
+    found: dict[str, Any] = json.loads((folder / "judge_reliability.json").read_text())
     return found
 
 
@@ -186,7 +186,9 @@ def test_bias_is_reported_for_every_judge_and_for_all_together(
 
 def test_numbers_have_at_most_six_decimals(panelled: tuple[Bench, dict[str, Any]]) -> None:
     shown: list[str] = []
-    json.loads((panelled[0].folder / "instrument.json").read_text(), parse_float=shown.append)
+    json.loads(
+        (panelled[0].folder / "judge_reliability.json").read_text(), parse_float=shown.append
+    )
     assert shown
     assert all(len(number.partition(".")[2]) <= 6 for number in shown)
 

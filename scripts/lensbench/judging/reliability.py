@@ -27,15 +27,15 @@ from lensbench.judging.shown_answers import (
     read_tasks,
     sampled_pairs,
 )
-from lensbench.judging.trust import Bias, InstrumentFile, JudgeSummary, UnjudgedCount, bias
+from lensbench.judging.trust import Bias, JudgeSummary, ReliabilityFile, UnjudgedCount, bias
 from lensbench.judging.trust.agreement import Verdicts, agreement
 from lensbench.judging.trust.belief import believe
 from lensbench.judging.trust.blinding_check import BlindedAnswer, guess_conditions
 from lensbench.plan.frozen import read_plan
 
 
-def measure_instrument(folder: Path) -> None:
-    """Reads the verdicts, the decisions and the blinded answers, and writes instrument.json."""
+def measure_reliability(folder: Path) -> None:
+    """Reads the verdicts, the decisions and the blinded answers, and writes judge_reliability.json."""
     place = RunFolder(folder)
     plan = read_plan(folder)
     tasks = read_tasks(folder)
@@ -70,7 +70,7 @@ def measure_instrument(folder: Path) -> None:
         [name for name, delta in corrections.items() if delta.value is not None],
     )
     by_judge = grouped(rows, lambda row: row["judge"])
-    data: InstrumentFile = {
+    data: ReliabilityFile = {
         "judges": {name: _summary(own) for name, own in by_judge.items()},
         "agreement": agreements,
         "bias": biases,
@@ -82,7 +82,7 @@ def measure_instrument(folder: Path) -> None:
         "blinding": {"classifier": blinding},
         "belief": belief,
     }
-    write_json(place.instrument, plain(data))
+    write_json(place.judge_reliability, plain(data))
 
 
 def _verdicts(rows: Iterable[VerdictRow]) -> Verdicts:
@@ -204,4 +204,4 @@ def _correction(
 
 
 if __name__ == "__main__":
-    run_stage(measure_instrument)
+    run_stage(measure_reliability)
