@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from lensbench.core.numeric import Floats, np
 from lensbench.scores.intervals import codes, units_of
 from lensbench.scores.power import FEWEST_REPOSITORIES
 from lensbench.scores.rules import FEWEST_TASKS
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
 
 ALPHA = 0.04
 """A little below the promised 0.05, since scores are few values, and not symmetric."""
@@ -60,8 +55,6 @@ class Contrasts(NamedTuple):
 
     def estimates(self, alpha: float = ALPHA, seed: int = 1) -> list[Contrast]:
         """The differences with intervals that hold together with the chance 1 - `alpha`."""
-        import numpy as np
-
         means, errors = self._means(np.ones((1, len(self.units))))
         scale = self.counts / self.tasks
         margins = self._limit(alpha, seed) * errors[0] * scale
@@ -73,8 +66,6 @@ class Contrasts(NamedTuple):
 
     def _means(self, signs: Floats) -> tuple[Floats, Floats]:
         """Sets of signs x differences: the mean over units with these signs, and its standard error."""
-        import numpy as np
-
         means = signs @ self.units / self.counts
         squares = (self.units**2).sum(axis=0)
         deviations = np.maximum(squares - self.counts * means**2, 1e-12)
@@ -83,8 +74,6 @@ class Contrasts(NamedTuple):
 
     def _limit(self, alpha: float, seed: int) -> float:
         """What the largest t value exceeds with the chance `alpha` where nothing differs."""
-        import numpy as np
-
         signs = np.random.default_rng(seed).choice((-1.0, 1.0), (FLIPS, len(self.units)))
         means, errors = self._means(signs)
         largest = np.abs(means / errors).max(axis=1)
@@ -96,8 +85,6 @@ class Contrasts(NamedTuple):
 def contrasts(changes: Floats, repositories: Sequence[str | None]) -> Contrasts:
     """Those of `changes` (differences x tasks, NaN where one has no such task) that share enough tasks, and enough
     repositories where these are the units. `repositories`: those of the tasks."""
-    import numpy as np
-
     groups = codes(repositories)
     is_known = (~np.isnan(changes)).astype(float)
     units = units_of(np.nan_to_num(changes), groups)

@@ -9,15 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from lensbench.core.numeric import Floats, np
 from lensbench_archive.contrasts import ALPHA, Contrast, contrasts
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
 
 MOST_BENCHMARKS = 60
 """Benchmarks of a series that are looked at, the newest ones: the number of stretches grows with the cube."""
@@ -57,8 +52,6 @@ def steps(
     `differences`: for each benchmark, that of each task, as shares of 1; None where it has none. `repositories`: those
     of the tasks.
     """
-    import numpy as np
-
     offset = max(len(differences) - MOST_BENCHMARKS, 0)
     rows = []
     for row in differences[offset:]:
@@ -139,8 +132,6 @@ class _Search(NamedTuple):
 
 
 def _step(table: Floats, span: tuple[int, int, int], contrast: Contrast, offset: int) -> SeriesStep:
-    import numpy as np
-
     change = _change(table, span)
     most = np.nanargmin(change) if contrast.delta < 0 else np.nanargmax(change)
     first, place, end = span

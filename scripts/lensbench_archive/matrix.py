@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from lensbench.core.numbers import interval, points
+from lensbench.core.numeric import np
 from lensbench.core.tables import grouped
 from lensbench.scores.rules import FEWEST_TASKS
 from lensbench_archive.contrasts import Contrast, contrasts
@@ -64,8 +65,6 @@ def _compared(
     cells: Sequence[TableRow], pairs: Sequence[tuple[TableRow, TableRow]]
 ) -> dict[int, Contrast]:
     """What is found for a pair, by its number; pairs that share too few tasks have nothing."""
-    import numpy as np
-
     repositories: dict[str, str | None] = {}
     for row in cells:
         repositories.update(row.repositories)

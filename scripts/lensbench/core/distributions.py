@@ -8,14 +8,6 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # stages without numbers do not load numpy
-    import numpy as np
-
-    Floats = np.typing.NDArray[np.float64]
-    Ints = np.typing.NDArray[np.int64]
-    Bools = np.typing.NDArray[np.bool_]
 
 _PRECISE = 1e-16
 _TINY = 1e-300

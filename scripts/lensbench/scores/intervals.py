@@ -9,13 +9,11 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, SupportsFloat
+from typing import NamedTuple, SupportsFloat
 
 from lensbench.core.distributions import t_isf
+from lensbench.core.numeric import Bools, Floats, np
 from lensbench.scores.power import FEWEST_REPOSITORIES, standard_effect
-
-if TYPE_CHECKING:
-    from lensbench.core.distributions import Bools, Floats
 
 SIGN_FLIPS = 9_999
 """The number of random sign flips when there are too many to try all."""
@@ -138,8 +136,6 @@ def estimate(
     possible difference. With `typical` delta and interval are those of the tasks without the extreme ones. `baselines`
     has the score of each task without the treatment, which limits what it can lose or gain.
     """
-    import numpy as np
-
     tasks = sorted(differences)
     pairs = len(tasks) if pairs is None else pairs
     planned = pairs if planned is None else planned
@@ -183,8 +179,6 @@ def _with_spread(
     mean: Estimate, d: Floats, groups: Sequence[int], alpha: float, power: float
 ) -> Estimate:
     """The estimate with its standard error and what follows from it; with the reason where there is none."""
-    import numpy as np
-
     if mean.n == 1:
         return replace(mean, method="one task: no interval")
     rounding = NO_SPREAD * np.abs(d).max()
@@ -239,8 +233,6 @@ def interval_of(
 def without_extremes(d: Floats, alpha: float) -> Floats:
     """Numbers whose mean is the trimmed mean of `d`, without EXTREMES at each end, and whose t interval is its interval
     (Tukey and McLaughlin, Sankhya A 25, 1963): the extremes count as much as the last ones that are kept."""
-    import numpy as np
-
     cut = int(EXTREMES * len(d))
     if not cut:
         return d
@@ -279,8 +271,6 @@ def units_of(d: Floats, groups: Sequence[int]) -> Floats:
 
 def sums_of(d: Floats, groups: Sequence[int]) -> Floats:
     """The sum of each repository's tasks, for each benchmark."""
-    import numpy as np
-
     members = np.eye(max(groups) + 1)[list(groups)]
     sums: Floats = d @ members
     return sums
@@ -297,8 +287,6 @@ def standard_errors(d: Floats, groups: Sequence[int]) -> StandardErrors:
 
 
 def _paired(d: Floats) -> StandardErrors:
-    import numpy as np
-
     count = d.shape[-1]
     se = d.std(axis=-1, ddof=1) / np.sqrt(count)
     return StandardErrors(se, count - 1.0, PAIRED)
@@ -312,8 +300,6 @@ def cluster_robust(d: Floats, groups: Sequence[int]) -> StandardErrors:
     freedom are 1 / sum(b^2) over the matrix b = (w [g = h] - w w') / root((1 - w) (1 - w')): for G repositories of
     equal size that is G - 1, and the standard error is that of CR1.
     """
-    import numpy as np
-
     count = d.shape[-1]
     shares = np.bincount(groups) / count
     root = np.sqrt(1 - shares)
@@ -328,8 +314,6 @@ def cluster_robust(d: Floats, groups: Sequence[int]) -> StandardErrors:
 def within_repositories(d: Floats, groups: Sequence[int]) -> StandardErrors | None:
     """Those of the mean over exactly these repositories, from the residuals of a least squares fit with one mean per
     repository, with n - G degrees of freedom. None when there are fewer than 2."""
-    import numpy as np
-
     count = d.shape[-1]
     df = count - (max(groups) + 1)
     if df < 2:
@@ -346,8 +330,6 @@ def rooms_of(baselines: Floats) -> Rooms:
 
 
 def _room(room: Floats) -> Room:
-    import numpy as np
-
     mean = room.mean(axis=-1)
     square = (room**2).mean(axis=-1)
     evenness = np.where(square > 0, mean**2 / np.maximum(square, NO_SPREAD), 1.0)
@@ -389,8 +371,6 @@ def floors(d: Floats, lost: Floats | float, seed: int) -> Floats:
     (Gaffke, Mathematical Methods of Statistics 14, 2005; Learned-Miller and Thomas, arXiv:1905.06208, on its coverage).
     Where some tasks lose everything and the rest is equal, it is the exact binomial bound of Clopper and Pearson.
     """
-    import numpy as np
-
     benchmarks, count = d.shape
     weights = np.random.default_rng(seed).standard_exponential((FLOOR_WEIGHTS, count + 1))
     weights /= weights.sum(axis=1, keepdims=True)
@@ -410,8 +390,6 @@ def sign_flip_p(d: Floats, seed: int) -> tuple[float, float] | tuple[None, None]
     Two-sided, exact up to 13 differences. Differences of 0 are omitted, which does not change the result. None for
     fewer than two differences.
     """
-    import numpy as np
-
     if len(d) < 2:
         return None, None
     moves = d[d != 0]
@@ -426,8 +404,6 @@ def sign_flip_p(d: Floats, seed: int) -> tuple[float, float] | tuple[None, None]
 
 def _flipped_sums(moves: Floats, seed: int) -> Floats:
     """The sums with every choice of signs, or with SIGN_FLIPS random ones and the one found."""
-    import numpy as np
-
     count = len(moves)
     if 2**count <= SIGN_FLIPS:
         flips = np.arange(2**count)[:, None] >> np.arange(count) & 1
@@ -439,8 +415,6 @@ def _flipped_sums(moves: Floats, seed: int) -> Floats:
 
 def is_skewed(values: Floats) -> Bools:
     """Where the skewness of a row of values is more than SKEWED standard errors."""
-    import numpy as np
-
     count = values.shape[-1]
     if count < 3:
         return np.zeros(values.shape[:-1], bool)
@@ -457,8 +431,6 @@ def likelihood_roots(values: Floats) -> Floats:
     used like a t statistic, but it takes the shape of the distribution into account. 0 for a mean of 0, and FARTHEST at
     most, which is also the result for values all on one side of 0.
     """
-    import numpy as np
-
     count = values.shape[-1]
     mean = values.mean(axis=-1)
     low = values.min(axis=-1)

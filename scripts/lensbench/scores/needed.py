@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lensbench.core.distributions import norm_isf
 from lensbench.core.frozen_plan import GateSettings, VerdictName
+from lensbench.core.numeric import Floats, np
 from lensbench.scores.intervals import UNSEEN, Estimate, rooms_of
 from lensbench.scores.power import tasks_needed, upper_sd
 from lensbench.scores.rules import FEWEST_TASKS, ReasonKind, Sample, given
 
 if TYPE_CHECKING:
-    from lensbench.core.distributions import Floats
     from lensbench.scores.gate import Reading
     from lensbench.scores.saving import Saving
 
@@ -91,8 +91,6 @@ def tasks_for(
 
 def simulated(truth: Truth, tasks: int, *, with_floor: bool = False) -> Sample:
     """The samples of benchmarks of so many tasks, always from the same seed."""
-    import numpy as np
-
     rng = np.random.default_rng(1)
     repositories = max(tasks / truth.tasks_each, 2.0)
     df = repositories - 1
@@ -120,8 +118,6 @@ def simulated(truth: Truth, tasks: int, *, with_floor: bool = False) -> Sample:
 def _floor(delta: Floats, se: Floats, tasks: int, lost: float) -> Floats:
     """The floors of intervals.floors for normal differences: a quantile with the skewness of one more task that loses
     everything (Cornish and Fisher, 1938). Where nothing can be lost, that task adds nothing."""
-    import numpy as np
-
     far = norm_isf(UNSEEN)
     weight = lost / tasks
     if not weight:

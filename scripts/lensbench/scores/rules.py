@@ -12,10 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from lensbench.core.distributions import t_isf
 from lensbench.core.frozen_plan import GateSettings, VerdictName
+from lensbench.core.numeric import Bools, Floats, np
 from lensbench.scores.intervals import (
     LARGEST,
     Estimate,
@@ -30,9 +31,6 @@ from lensbench.scores.intervals import (
     units_of,
     unseen_share,
 )
-
-if TYPE_CHECKING:
-    from lensbench.core.distributions import Bools, Floats
 
 FEWEST_TASKS = 10
 """With fewer tasks there is no GO, no HARM and no SAVES: a few skewed differences have any mean."""
@@ -122,8 +120,6 @@ def sample(
 ) -> Sample:
     """The sample of simulated benchmarks: a row each, a column for each task, with the number of each task's repository
     (one each by default). The floor, which only SAVES needs, takes most of the time."""
-    import numpy as np
-
     benchmarks, count = differences.shape
     groups = list(repositories) or list(range(count))
     error = standard_errors(differences, groups)
@@ -149,7 +145,6 @@ def sample(
 
 def sample_of(estimate: Estimate) -> Sample:
     """The sample of one benchmark. Where baselines are not known, a task may lose or gain everything."""
-    import numpy as np
 
     def one(value: float | None) -> Floats:
         return np.array([math.nan if value is None else value])
@@ -175,8 +170,6 @@ def sample_of(estimate: Estimate) -> Sample:
 def interval(found: Sample, chance: float) -> tuple[Floats, Floats]:
     """The intervals with this chance of an error a side. Equal differences have that of what so many tasks may not have
     seen."""
-    import numpy as np
-
     share = unseen_share(found.tasks, chance)
     most_down = np.maximum(found.rooms.losses.mean + found.delta, 0.0)
     most_up = np.maximum(found.rooms.gains.mean - found.delta, 0.0)
@@ -202,8 +195,6 @@ def allows(
 def given(verdict: VerdictName, found: Sample, chance: float, settings: GateSettings) -> Bools:
     """Where a verdict is given: the interval allows it, and nothing speaks against it. `chance` is the one-sided error
     of the look, `alpha` / 2 at the first one. SAVES and COSTS need a saving or an increase beside it (saving.py)."""
-    import numpy as np
-
     low, high = interval(found, chance)
     result: Bools = np.asarray(allows(verdict, low, high, settings))
     if verdict == "GO":
@@ -218,8 +209,6 @@ def objections(
 ) -> Iterator[tuple[ReasonKind, Bools]]:
     """The rules that speak against a verdict which the interval allows, each with where it does. For SAVES, tasks that
     lose all may be unseen in so few, or too rare for a normal interval."""
-    import numpy as np
-
     margin = settings["margin"] / 100
     if verdict in ("GO", "HARM", "SAVES"):
         yield ReasonKind.FEW_TASKS, np.full(found.delta.shape, found.tasks < FEWEST_TASKS)
@@ -255,8 +244,6 @@ def hides_a_tail(verdict: VerdictName, found: Sample, settings: GateSettings) ->
     Without a loss the sample is one around the gain of the others, with the spread of the data: a one-sided t test of
     this mean, at the accepted chance divided by how often such a sample occurs.
     """
-    import numpy as np
-
     if verdict == "GO":
         distance = found.delta
     elif verdict == "SAVES":
@@ -276,8 +263,6 @@ def hides_a_tail(verdict: VerdictName, found: Sample, settings: GateSettings) ->
 
 def _tails(verdict: VerdictName, found: Sample) -> Iterator[tuple[Floats, Floats, float]]:
     """For each tail how likely no loss is seen, what the others gain, so that the mean is 0, and its chance."""
-    import numpy as np
-
     room = found.rooms.losses if verdict in ("GO", "SAVES") else found.rooms.gains
     if verdict != "SAVES":
         # Where few tasks have much to lose, as many lose as if those alone were hit.
@@ -295,8 +280,6 @@ def _tails(verdict: VerdictName, found: Sample) -> Iterator[tuple[Floats, Floats
 
 def quantiles(tails: Floats, df: float) -> Floats:
     """What Student's t exceeds with these probabilities, to three decimals of them; below everything for 1 and more."""
-    import numpy as np
-
     rounded, place = np.unique(np.minimum(np.round(tails, 3), 1.0), return_inverse=True)
     far = np.array([t_isf(float(tail), df) for tail in rounded])
     return far[place]

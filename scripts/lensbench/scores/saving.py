@@ -12,20 +12,18 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from lensbench.agents.prices import priced
 from lensbench.core.distributions import norm_sf, t_isf
 from lensbench.core.frozen_plan import GateSettings
+from lensbench.core.numeric import Bools, Floats, np
 from lensbench.core.records import Record, RunId
 from lensbench.scores.differences import Comparison, log_ratios
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.quantities import QUANTITIES
 from lensbench.scores.rules import Sample, sample_of
 from lensbench.scores.run_tables import RunValue
-
-if TYPE_CHECKING:
-    from lensbench.core.distributions import Bools, Floats
 
 _KEYS = {
     "cost": ("cost_usd", "tokens_weighted"),
@@ -107,8 +105,6 @@ def is_beyond(mean: Estimate, boundary: float, sign: int = 1) -> bool:
 def beyond(found: Sample, chance: float, sign: int = 1) -> Bools:
     """Where means are shown to be above 0, or with a `sign` of -1 below it: by the interval, and where values are
     skewed by the empirical likelihood too. Equal values have no interval; the sign test decides."""
-    import numpy as np
-
     far = t_isf(chance, found.df)
     delta = sign * found.delta
     moved = (delta > far * found.se) & ~(sign * found.root < far)
@@ -177,8 +173,6 @@ def bill(comparison: Comparison, value: RunValue) -> Estimate:
 def shares_saved(treated: Sequence[float] | Floats, base: Sequence[float] | Floats) -> Floats:
     """A value for each task (the last axis), whose mean is the share of the baseline's total that the treatment saves.
     Their standard error is that of a ratio of totals (Cochran, Sampling Techniques, 1977, section 6.4)."""
-    import numpy as np
-
     own = np.asarray(treated, dtype=float)
     other = np.asarray(base, dtype=float)
     ratio = own.sum(axis=-1, keepdims=True) / other.sum(axis=-1, keepdims=True)

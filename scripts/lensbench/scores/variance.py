@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, SupportsFloat
+from typing import SupportsFloat
 
-if TYPE_CHECKING:
-    from lensbench.core.distributions import Floats, Ints
+from lensbench.core.numeric import Floats, Ints, np
 
 
 @dataclass(frozen=True)
@@ -28,8 +27,6 @@ class Components:
 def components(values: Mapping[str, Sequence[SupportsFloat]]) -> Components:
     """The variance components of the values of each task, one for each trial with a value: a mixed model with a random
     effect of the task (restricted maximum likelihood)."""
-    import numpy as np
-
     tasks = [np.array(list(map(float, values[task]))) for task in sorted(values) if values[task]]
     reason = _why_not(tasks)
     if reason:
@@ -55,8 +52,6 @@ def _random_intercept(values: Floats, groups: Ints) -> tuple[float, float]:
 
     For a ratio r, the mean of a group of n values has the variance within * (1 + n r) / n.
     """
-    import numpy as np
-
     sizes = np.bincount(groups)
     means = np.bincount(groups, values) / sizes
     residuals = values - means[groups]

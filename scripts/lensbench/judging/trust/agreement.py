@@ -7,16 +7,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from typing_extensions import TypedDict
 
+from lensbench.core.numeric import Floats, np
 from lensbench.core.tables import grouped
 from lensbench.judging.decisions import Key
 from lensbench.judging.judges import Verdict
-
-if TYPE_CHECKING:
-    from lensbench.core.distributions import Floats
 
 Verdicts = Mapping[Key, Mapping[str, Verdict]]
 """(Run, criterion) -> judge -> verdict, for judges that gave one; never Unjudged."""
@@ -104,8 +102,6 @@ def _of_conditions(verdicts: Verdicts, conditions: Sequence[str]) -> Verdicts:
 
 def two_judges(verdicts: Verdicts, first: str, second: str, seed: int) -> JudgePair:
     """Cohen's kappa with linear weights of two judges."""
-    import numpy as np
-
     both = [key for key, votes in sorted(verdicts.items()) if {first, second} <= votes.keys()]
     by_task = grouped(both, lambda key: key[0].task)
     tables = np.zeros((len(by_task), len(SCALE), len(SCALE)), int)
@@ -119,8 +115,6 @@ def two_judges(verdicts: Verdicts, first: str, second: str, seed: int) -> JudgeP
 
 def all_judges(verdicts: Verdicts, seed: int) -> All:
     """Krippendorff's ordinal alpha of all judges."""
-    import numpy as np
-
     several = [key for key, votes in sorted(verdicts.items()) if len(votes) > 1]
     tasks = grouped(several, lambda key: key[0].task).values()
     units = np.zeros((len(tasks), max(map(len, tasks), default=1), len(SCALE)), int)
@@ -133,8 +127,6 @@ def all_judges(verdicts: Verdicts, seed: int) -> All:
 
 def _kappa(tables: Floats) -> float:
     """Cohen, Psychological Bulletin 70, 1968: 1 - observed distance / distance expected by chance."""
-    import numpy as np
-
     table = tables.sum(0)
     step = np.arange(len(SCALE))
     distance = np.abs(step[:, None] - step)
@@ -145,7 +137,6 @@ def _kappa(tables: Floats) -> float:
 
 
 def _alpha(counts: Floats) -> float:
-    import numpy as np
     from krippendorff import alpha
 
     units = counts.reshape(-1, len(SCALE))
@@ -156,8 +147,6 @@ def _alpha(counts: Floats) -> float:
 
 def _with_interval(by_task: Floats, statistic: Callable[[Floats], float], seed: int) -> Coefficient:
     """The coefficient of counts whose first axis is the task, with its bootstrap interval."""
-    import numpy as np
-
     if not by_task.sum():
         return Coefficient(reason="no criterion has two verdicts")
     value = statistic(by_task)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from lensbench.core.distributions import t_isf
 from lensbench.core.frozen_plan import PlannedTask
 from lensbench.core.numbers import score_of
+from lensbench.core.numeric import np
 from lensbench.core.records import RunId
 from lensbench.core.tables import grouped
 from lensbench.judging.decisions import Key, is_person, majority
@@ -197,8 +198,6 @@ def prediction_powered(
         reason = "all tasks have the same delta, so there is no spread to correct by"
     if reason:
         return Mean(n=n, reason=reason)
-    import numpy as np
-
     true = np.array(truth, float)
     inside = np.array(there, float)
     outside = np.array(elsewhere, float)

@@ -15,14 +15,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from lensbench.core.distributions import t_isf
+from lensbench.core.numeric import Floats, np
 from lensbench.core.tables import grouped
 from lensbench.judging.blinding import MARK
-
-if TYPE_CHECKING:
-    from lensbench.core.distributions import Floats
 
 MIN_GUESSED_TASKS = 8
 """The minimum number of tasks; with fewer, the program guesses too many random labels without an error."""
@@ -142,8 +140,6 @@ def _differences(tasks: Iterable[Sequence[Equals]], field: str) -> Floats:
     """A row per task: for each word of two tasks or more the treatment's share of answers with it minus the baseline's,
     and last the difference of log lengths. Each column is scaled to a sum of squares of 1.
     """
-    import numpy as np
-
     weighted = [list(_weighted_tokens(task, field)) for task in tasks]
     counts = Counter[str]()
     for task in weighted:
@@ -173,8 +169,6 @@ def _weighted_tokens(task: Sequence[Equals], field: str) -> Iterator[tuple[float
 def _guessed(rows: Floats, seed: int) -> Share:
     """The share of tasks in which the treatment is named, with the half-width that random labels reach in 2.5%: answers
     with equal scores could as well have each other's condition, which changes the sign of a task's row."""
-    import numpy as np
-
     n = len(rows)
     signs = np.random.default_rng(seed).choice([-1.0, 1.0], (_FLIPS, n))
     shares = _right(rows, np.vstack([np.ones(n), signs]))
@@ -190,8 +184,6 @@ def _right(rows: Floats, signs: Floats) -> Floats:
     A row's guess is the sign of the sum of its columns with the weights (S - x)^_POWER, where S is a column's sum and x
     the row's own part of it, which must not be learned from.
     """
-    import numpy as np
-
     total = signs @ rows
     hits = []
     for row, sign in zip(rows, signs.T, strict=True):
