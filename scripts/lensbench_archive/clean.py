@@ -78,7 +78,8 @@ def _copies(folder: Path) -> Iterator[Path]:
 
 def _trees(path: Path) -> dict[str, Mapping[str, object]]:
     """Tree -> its source."""
-    facts = read_json(path, Repositories).values()
+    repositories: Repositories = read_json(path)
+    facts = repositories.values()
     return {fact["tree"]: fact.get("source", {}) for fact in facts if "tree" in fact}
 
 

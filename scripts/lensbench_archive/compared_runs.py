@@ -101,7 +101,7 @@ def _read_run(folder: Path, name: str) -> FinishedRun:
             raise UserError(
                 f"{folder}: has no {file}, so this run is not finished; finish it first"
             )
-    repositories = read_json(RunFolder(folder).repositories, Repositories)
+    repositories: Repositories = read_json(RunFolder(folder).repositories)
     return FinishedRun(
         name,
         read_tables(folder),

@@ -207,7 +207,7 @@ def _cures(
     if _NO_HOST.search(output):
         hosts = [*map(str, hosts_in([output])), *(f"{name}:443" for name in _HOST.findall(output))]
         yield replace(trial, hosts=tuple(dict.fromkeys((*trial.hosts, *hosts))))
-    if status.detail.startswith("not ready in"):
+    if status.is_late:
         yield replace(trial, seconds=max(trial.seconds, _rounded(PATIENCE * limit)))
     for part in filter(os.path.isabs, trial.entry.command[1:]):  # not all say it
         if os.path.isfile(part):

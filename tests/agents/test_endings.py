@@ -131,8 +131,8 @@ def test_an_unmarked_error_is_a_failed_call_and_the_config_s_patterns_replace_th
 ):
     outcome = read(lines_of("error-without-iserror"))
     assert outcome.calls == (Call("mcp__lens__lens_grep", 1, 1),)
-    assert outcome.servers is not None
-    assert outcome.servers["lens"].startswith('failed: { "error": "Repo not registered"')
+    assert outcome.servers == {"lens": "failed"}
+    assert outcome.server_faults["lens"].startswith('{ "error": "Repo not registered"')
     assert reason_of(outcome, "lens") == "mcp_failed"
     lines = lines_of("error-without-iserror")
     assert reason_of(read(lines, errors=ErrorTexts({"lens": ["quota exceeded"]})), "lens") == ""

@@ -65,7 +65,8 @@ def test_the_stream_gives_the_whole_outcome_with_what_it_used_and_what_that_cost
         ending="finished",
         agent_version="1",
         models=("none",),
-        servers={"lens": "connected", "odd": "failed: gone"},
+        servers={"lens": "connected", "odd": "failed"},
+        server_faults={"odd": "gone"},
         tools_offered=("Grep", "mcp__lens__lens_grep"),
         calls=(Call("Grep", 1, 1), Call("Read", 2, 0)),
         files_read=("a.py", "b.py"),
@@ -199,8 +200,10 @@ def test_a_failed_server_is_reported_with_its_reason(tmp_path: Path) -> None:
     done = subprocess.run(
         invocation.argv, env=dict(invocation.env), capture_output=True, text=True, timeout=60
     )
-    assert read(done.stdout.splitlines()).servers == {
-        "lens": "failed: command must be the program alone, as a text; write its arguments in args"
+    outcome = read(done.stdout.splitlines())
+    assert outcome.servers == {"lens": "failed"}
+    assert outcome.server_faults == {
+        "lens": "command must be the program alone, as a text; write its arguments in args"
     }
 
 

@@ -348,6 +348,7 @@ KINDS: dict[str, Any] = {
     "command-events": CommandEvents(),
 }
 BOTH = dict.fromkeys(("lens", "lens_two"), "connected")
+LOST = {**BOTH, "lens": "failed"}
 
 
 def looked(kind: Any) -> Output:
@@ -473,24 +474,24 @@ PROMISES = [
     Promise(
         "a server that does not start",
         lambda kind: [*kind.start("lens"), *kind.ends()],
-        "servers",
-        ({**BOTH, "lens": "failed"},),
+        "servers server_faults",
+        (LOST, {}),
         {
-            "codex": ({**BOTH, "lens": "failed: lens: connection closed: initialize response"},),
-            "gemini": (dict.fromkeys(BOTH, "failed: MCP issues detected"),),
-            "opencode": ({**BOTH, "lens": "failed: failed"},),
-            "command-events": ({**BOTH, "lens": "failed: connection closed"},),
+            "codex": (LOST, {"lens": "lens: connection closed: initialize response"}),
+            "gemini": (dict.fromkeys(BOTH, "failed"), dict.fromkeys(BOTH, "MCP issues detected")),
+            "opencode": (LOST, {"lens": "failed"}),
+            "command-events": (LOST, {"lens": "connection closed"}),
         },
     ),
     Promise(
         "a server that breaks off in a call",
         lambda kind: [*kind.start(), *kind.calls(GREP, CLOSED), *kind.ends()],
-        "servers",
-        ({**BOTH, "lens": f"failed: {CLOSED}"},),
+        "servers server_faults",
+        (LOST, {"lens": CLOSED}),
         {
-            "gemini": ({**BOTH, "lens": "failed: Connection closed"},),
-            "opencode": ({**BOTH, "lens": "failed: MCP connection closed"},),
-            "command-events": (BOTH,),
+            "gemini": (LOST, {"lens": "Connection closed"}),
+            "opencode": (LOST, {"lens": "MCP connection closed"}),
+            "command-events": (BOTH, {}),
         },
     ),
     Promise(

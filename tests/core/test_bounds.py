@@ -1,6 +1,5 @@
 """What an agent, a server or a task set may at most put into records, pages and memory."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Call, Outcome, b
 from lensbench.core.system.yaml_places import MAX_YAML_BYTES
 from lensbench.plan.task_files import read_scenarios
 from lensbench.results.page.answers import LONGEST_ANSWER, Evidence, mark_answer
-from lensbench.runs.attempt import server_calls
 
 
 def test_names_in_a_record_are_bounded_and_calls_beyond_are_counted_together() -> None:
@@ -27,14 +25,6 @@ def test_names_in_a_record_are_bounded_and_calls_beyond_are_counted_together() -
     assert outcome.tools_offered is not None
     assert (len(outcome.tools_offered), len(outcome.answer)) == (MAX_NAMES, 10_000)
     assert bounded(Outcome(calls=(Call("a", 1),))) == Outcome(calls=(Call("a", 1),))
-
-
-def test_a_servers_own_log_is_counted_in_bounded_names(tmp_path: Path) -> None:
-    lines = [json.dumps({"tool": f"t{number}" + "y" * 5000}) for number in range(MAX_NAMES + 3)]
-    (tmp_path / "server.jsonl").write_text("\n".join(lines))
-    counts = server_calls(str(tmp_path / "server.jsonl"))
-    assert counts is not None
-    assert (len(counts), counts[OTHERS], max(map(len, counts))) == (MAX_NAMES + 1, 3, MAX_NAME)
 
 
 def test_a_huge_answer_is_cut_on_pages_and_says_how_much_is_in_its_file() -> None:

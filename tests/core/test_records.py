@@ -48,6 +48,7 @@ outcomes = st.builds(
     tokens=maybe(st.dictionaries(names, counts, max_size=2)),
     cost_usd=maybe(times),
     turns=maybe(counts),
+    server_faults=st.dictionaries(names, names, max_size=2),
 )
 attempts = st.builds(
     Attempt, counts, names, times, times, maybe(counts), st.booleans(), names, names

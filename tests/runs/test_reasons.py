@@ -46,7 +46,7 @@ BASE = Outcome(models=("m",), servers={}, tools_offered=("Read",), calls=(Call("
         (FINE, replace(BASE, calls=(Call(TOOL, 1),)), "x", WITHOUT, ("contaminated", TOOL)),
         (
             FINE,
-            replace(GOOD, servers={"lens": "failed: exit code 1"}),
+            replace(GOOD, servers={"lens": "failed"}, server_faults={"lens": "exit code 1"}),
             "x",
             WITH,
             ("mcp_failed", "lens: failed: exit code 1"),

@@ -334,50 +334,38 @@ def _start(
         Path(sockets, "hosts").write_text(hosts_file(addresses), encoding="utf-8")
         options += ["--ro-bind", sockets, REACH]
         options += ["--ro-bind", f"{sockets}/hosts", os.path.realpath("/etc/hosts")]
-        options += (
-            ["--cap-add", "CAP_NET_BIND_SERVICE"]
-            if any(host.port < 1024 for host in addresses)
-            else []
-        )
+        if any(host.port < 1024 for host in addresses):
+            options += ["--cap-add", "CAP_NET_BIND_SERVICE"]
     tmp = os.path.join(private, "tmp")
     visible = (*sandbox.shown, *paths, *programs_of((sys.executable,), os.defpath))
-    view = ["--bind", tmp, "/var/tmp", *mounts_of(visible, sandbox.hidden, tmp), *options]
-    step = _step("inside", sandbox, private, ways)
-    return _bubblewrapped(sandbox, private, ways, [*view, *mounts], [*step, *argv])
-
-
-def _bubblewrapped(
-    sandbox: Sandbox,
-    private: str,
-    ways: Sequence[Mapping[str, Any]],
-    view: Sequence[str],
-    argv: Sequence[str],
-) -> tuple[str, ...]:
-    """`argv` in bubblewrap with these mounts. Dropped capabilities keep root from undoing them."""
-    kernel = [
-        part for name in KERNEL for part in ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
-    ]
+    kernel = []
+    for name in KERNEL:
+        kernel += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
     return (
         *_step("outside", sandbox, private, ways),
-        *(
-            sandbox.program,
-            "--die-with-parent",
-            "--unshare-pid",
-            "--unshare-ipc",
-            "--cap-drop",
-            "ALL",
-        ),
-        *(
-            "--proc",
-            "/proc",
-            "--dev",
-            "/dev",
-            *kernel,
-            "--bind",
-            os.path.join(private, "tmp"),
-            "/tmp",
-        ),
-        *(*view, "--", *argv),
+        sandbox.program,
+        "--die-with-parent",
+        "--unshare-pid",
+        "--unshare-ipc",
+        "--cap-drop",  # keeps root from undoing the mounts
+        "ALL",
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        *kernel,
+        "--bind",
+        tmp,
+        "/tmp",
+        "--bind",
+        tmp,
+        "/var/tmp",
+        *mounts_of(visible, sandbox.hidden, tmp),
+        *options,
+        *mounts,
+        "--",
+        *_step("inside", sandbox, private, ways),
+        *argv,
     )
 
 

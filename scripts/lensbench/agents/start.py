@@ -26,7 +26,7 @@ from lensbench.agents.sandbox_start import FULL, OUT_OF_MEMORY
 from lensbench.agents.taps import read_taps, tap_file, tapped
 from lensbench.core.errors import UserError, printable_lines, reported
 from lensbench.core.frozen_plan import AgentSettings
-from lensbench.core.records import Outcome, Tap, bounded, completed
+from lensbench.core.records import FAILED, Outcome, Tap, bounded, completed
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.processes import EXIT_GRACE_S, MAX_OUTPUT, Ended, run_process
 from lensbench.core.system.redaction import Redactor
@@ -204,9 +204,7 @@ def _has_failed_server(outcome: Outcome, servers: Iterable[str]) -> bool:
     """True when a server of the condition failed at the start: the run cannot count, so it is not paid to its end.
     After a call it is not known: a server that answers one with an error may answer the next."""
     statuses = outcome.servers or {}
-    return not outcome.calls and any(
-        statuses.get(name, "").startswith("failed") for name in servers
-    )
+    return not outcome.calls and any(statuses.get(name) == FAILED for name in servers)
 
 
 @contextmanager

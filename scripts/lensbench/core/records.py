@@ -96,7 +96,7 @@ class Outcome:
     models: tuple[str, ...] | None = None
     """Models that answered, by the names of the service."""
     servers: dict[str, str] | None = None
-    """MCP server -> `connected`, `failed: <why>` or `pending`, as reported at the agent's start."""
+    """MCP server -> `connected`, `failed`, or another word of the agent such as `pending`, at the agent's start."""
     tools_offered: tuple[str, ...] | None = None
     """Names of the tools that the model could call; None when they are not shown."""
     calls: tuple[Call, ...] | None = None
@@ -139,6 +139,8 @@ class Outcome:
     """Requests that the agent repeated itself; above 0 the duration is not comparable."""
     subagents: int | None = None
     """Sub-agents that were started."""
+    server_faults: dict[str, str] = field(default_factory=dict)
+    """MCP server -> what speaks against it, where that is shown."""
 
     @property
     def hides_work(self) -> bool:
@@ -146,7 +148,8 @@ class Outcome:
         return bool(self.subagents) and self.tokens_subagents is None
 
 
-_FAILED = "failed: it ended before it answered initialize"
+CONNECTED, FAILED = "connected", "failed"
+"""States of an MCP server at the agent's start."""
 
 
 def completed(outcome: Outcome, taps: dict[str, Tap] | None) -> Outcome:
@@ -157,18 +160,22 @@ def completed(outcome: Outcome, taps: dict[str, Tap] | None) -> Outcome:
     offered: list[str] = []
     calls = [*(outcome.calls or ())]
     servers: dict[str, str] = {}
+    faults: dict[str, str] = {}
     shown = [call.name for call in calls]
     for name, tap in taps.items():
         offered += tap.offered or ()
         is_shown = any(tool.startswith(f"mcp__{name}__") for tool in shown)
         if not is_shown:
             calls += tap.calls
-        servers[name] = _FAILED if tap.has_failed else "connected"
+        servers[name] = CONNECTED
+        if tap.has_failed:
+            servers[name] = FAILED
+            faults[name] = "it ended before it answered initialize"
     outcome = replace(outcome, calls=tuple(calls))
     if outcome.tools_offered is None:
         outcome = replace(outcome, tools_offered=tuple(offered))
-    if outcome.servers is None and _FAILED in servers.values():
-        outcome = replace(outcome, servers=servers)
+    if outcome.servers is None and faults:
+        outcome = replace(outcome, servers=servers, server_faults=faults)
     return outcome
 
 
@@ -287,8 +294,6 @@ class Record:
     """Hash of the run's patch; empty for tasks that do not ask for a change."""
     revision: str = ""
     """Revision of the repository, such as a commit."""
-    server_calls: dict[str, int] | None = None
-    """Calls in the MCP server's own log, by tool; None when it has no log."""
     arrived_at: str = ""
     """When the run arrived at the start gate."""
     opened_at: str = ""
@@ -356,6 +361,7 @@ def from_json(text: str) -> Record:
             raise ValueError("was changed: its checksum does not match")
         if value["schema"] != SCHEMA:
             raise ValueError(f"has schema {value['schema']!r}; this version reads {SCHEMA}")
+        value.pop("server_calls", None)  # records had it before 0.1.0
         outcome: dict[str, Any] = {
             key: tuple(item) if isinstance(item, list) else item
             for key, item in value["outcome"].items()

@@ -205,7 +205,7 @@ def judge_run(folder: Path, run: RunId) -> str:
     """Judges the patch of a run and writes tests/<run>.json; returns the outcome as a sentence."""
     place = RunFolder(folder)
     plan = read_plan(folder)
-    repositories = read_json(place.repositories, Repositories, needed=True)
+    repositories: Repositories = read_json(place.repositories, needed=True)
     repository = repositories[plan["tasks"][run.task]["repository"] or ""]
     environments = read_json(place.environments, needed=True)
     runs = StoredRuns(

@@ -154,7 +154,7 @@ class RepositoryFiles:
 
 def write_citations(folder: Path) -> None:
     """Writes citations.json: the citations in the answers of valid runs whose repositories are here."""
-    repositories = read_json(RunFolder(folder).repositories, Repositories)
+    repositories: Repositories = read_json(RunFolder(folder).repositories)
     tasks = read_plan(folder)["tasks"]
     trees: dict[Path, RepositoryFiles] = {}
     sources: dict[str, list[CitedSource]] = {}

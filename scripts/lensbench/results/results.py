@@ -105,7 +105,7 @@ def facts_of(folder: Path, tables: Tables) -> ExactFacts:
         "trials": plan["trials"],
         "seed": plan["seed"],
         "power": plan["gate"]["power"],
-        "repositories": _repositories(plan, read_json(files.repositories, Repositories)),
+        "repositories": _repositories(plan, read_json(files.repositories)),
         "counts": _counts(tables),
         "verdicts": len(tables.verdicts),
         "judges": judges(tables.verdicts),

@@ -33,9 +33,8 @@ from lensbench.core.errors import UserError, printable, reported, some_of
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
 from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.records import (
-    MAX_NAME,
-    MAX_NAMES,
-    OTHERS,
+    CONNECTED,
+    FAILED,
     Outcome,
     Record,
     RunId,
@@ -248,14 +247,14 @@ def _with_asked_servers(outcome: Outcome, assignment: Assignment, place: Place) 
         offer = [*outcome.tools_offered]
     responders = []
     for name, status in (outcome.servers or {}).items():
-        is_suspect = status.startswith("failed") and name in assignment.mcp_servers
+        is_suspect = status == FAILED and name in assignment.mcp_servers
         if not is_suspect or not tools_of([name], offer):
             continue
         if not unreachable(assignment, place, [name], {}, True):
             responders.append(name)
     if not responders:
         return outcome
-    servers = {**(outcome.servers or {}), **dict.fromkeys(responders, "connected")}
+    servers = {**(outcome.servers or {}), **dict.fromkeys(responders, CONNECTED)}
     return replace(outcome, servers=servers)
 
 
@@ -351,7 +350,6 @@ def _checked(
         tried.record,
         outcome=outcome,
         tree_after=after,
-        server_calls=redact.all(server_calls(log)),
         direct_calls=None if direct is None else len(direct),
         naming_calls=_naming_calls(job, reply),
         patch_sha256=sha256(patch) if job.is_change else "",
@@ -516,23 +514,6 @@ def _launched(entry: dict[str, Any], packages: Mapping[str, str]) -> dict[str, A
             arguments = command[len(words) :]
             return {**entry, "command": os.path.abspath(program), "args": arguments}
     return entry
-
-
-def server_calls(log: str) -> dict[str, int] | None:
-    """The calls of each tool according to the server's log; None without a log."""
-    if not os.path.exists(log):
-        return None
-    counts: dict[str, int] = {}
-    for line in read_text(log).split("\n"):
-        try:
-            tool = json.loads(line)["tool"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            continue
-        name = str(tool)[:MAX_NAME]
-        if name not in counts and len(counts) >= MAX_NAMES:
-            name = OTHERS
-        counts[name] = counts.get(name, 0) + 1
-    return counts
 
 
 def gate_name(run: RunId) -> str:

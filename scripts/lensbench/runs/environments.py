@@ -19,7 +19,7 @@ from lensbench.plan.frozen import read_plan
 def make_environments(folder: Path, cache: Path) -> None:
     """Builds the environments of the plan's change tasks, and writes environments.json."""
     plan = read_plan(folder)
-    repositories = read_json(RunFolder(folder).repositories, Repositories, needed=True)
+    repositories: Repositories = read_json(RunFolder(folder).repositories, needed=True)
     sandbox = find_sandbox(plan.get("sandbox"))
     if not sandbox.program:
         raise UserError(f"tests of changes {sandbox.lack}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from lensbench.agents import as_called
 from lensbench.agents.refusals import Action, refusal
-from lensbench.core.records import MAX_TEXT, Attempt, Outcome
+from lensbench.core.records import CONNECTED, MAX_TEXT, Attempt, Outcome
 
 if TYPE_CHECKING:
     from lensbench.agents.start import AgentReply  # most stages need only the reasons
@@ -247,9 +247,11 @@ def _server_reason(outcome: Outcome, expectation: Expectation) -> tuple[str, str
     if outcome.servers is None:
         return None
     for server in expectation.servers:
-        status = outcome.servers.get(server, "absent")
-        if status != "connected":
-            return DiscardReason.MCP_FAILED, f"{server}: {status}"
+        state = outcome.servers.get(server, "absent")
+        if state != CONNECTED:
+            fault = outcome.server_faults.get(server, "")
+            detail = ": ".join(filter(None, (server, state, fault)))
+            return DiscardReason.MCP_FAILED, detail
     return None
 
 

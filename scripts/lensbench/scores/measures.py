@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 
 from lensbench.core.conditions import compared
 from lensbench.core.numbers import exact, mean
-from lensbench.core.records import Record
+from lensbench.core.records import CONNECTED, Record
 from lensbench.core.rows import PairRow, PublishedRow, ValidityRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import items, read_table, run_of_pair, yes_no
@@ -239,7 +239,7 @@ def controls(tables: Tables) -> list[ControlCheck]:
         states = record.outcome.servers
         if states is None:
             return None
-        return all(states.get(name) == "connected" for name in servers[record.condition])
+        return all(states.get(name) == CONNECTED for name in servers[record.condition])
 
     def offered(record: Record) -> bool | None:
         tools = record.seen.tools_offered

@@ -15,17 +15,17 @@ import shutil
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from lensbench.agents import Assignment
 from lensbench.agents.adapters._events import Event, read_event, sequence, text
 from lensbench.core.error_texts import ErrorTexts, useless_servers
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
-from lensbench.core.records import Call, Ending
+from lensbench.core.records import CONNECTED, FAILED, Call, Ending
 
 Settings = dict[str, Any]
 """The configuration that a program reads."""
@@ -38,6 +38,8 @@ _SHELL = (
     f'sed "s/^/{_COMPLAINT}/" "$HOME/stderr"; cat "$HOME/stderr" >&2; exit $code'
 )
 _LONGEST_COMPLAINT = 1000
+REFUSAL: Final = "refusal"
+"""The name under which an adapter notes that the model refused."""
 
 
 class Gateway(NamedTuple):
@@ -162,16 +164,15 @@ class ParsedStream:
         """The paths that lie in the workspace, relative to it."""
         return inside(text(self.started.get("workspace")) or ".", paths)
 
-    def failed(self, why: Mapping[str, str]) -> dict[str, str] | None:
-        """Every server's status when one failed (`why` by name). None when none failed, because a program that only
-        reports failures does not show that servers are connected."""
-        if not set(why) & set(self.servers):
-            return None
-        statuses = dict.fromkeys(self.servers, "connected")
-        for name, reason in why.items():
-            if name in statuses:
-                statuses[name] = f"failed: {reason}"
-        return statuses
+    def states(self, faults: Collection[str]) -> dict[str, str]:
+        """The state of every server, of which `faults` has those that failed."""
+        return {name: FAILED if name in faults else CONNECTED for name in self.servers}
+
+    def states_if_failed(self, faults: Collection[str]) -> dict[str, str] | None:
+        """The same; None when no server failed, because a program that only reports failures does not show that
+        servers are connected."""
+        states = self.states(faults)
+        return states if FAILED in states.values() else None
 
 
 def inside(root: str, paths: Iterable[str]) -> tuple[str, ...]:
@@ -196,9 +197,10 @@ def observe(lines: Iterable[str]) -> ParsedStream:
     return ParsedStream(events, start, "".join(log))
 
 
-def ending_of(gave_up: str, is_finished: bool, is_compacted: bool = False) -> Ending:
-    if gave_up:
-        return "refusal" if gave_up.startswith("refusal") else "limit"
+def ending_of(limit: str, is_finished: bool, is_compacted: bool = False) -> Ending:
+    """How an answer ended, by the name of the limit at which the agent gave up."""
+    if limit:
+        return REFUSAL if limit == REFUSAL else "limit"
     if not is_finished:
         return "unknown"
     return "compaction" if is_compacted else "finished"

@@ -35,7 +35,7 @@ from lensbench.agents import (
     base_environment,
     is_stock,
 )
-from lensbench.agents.adapters._cli import counted, ending_of, gateway, inside, version_of
+from lensbench.agents.adapters._cli import REFUSAL, counted, ending_of, gateway, inside, version_of
 from lensbench.agents.adapters._events import (
     Event,
     Use,
@@ -53,7 +53,7 @@ from lensbench.agents.adapters._events import (
 )
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.frozen_plan import AgentSettings
-from lensbench.core.records import Ending, Outcome
+from lensbench.core.records import FAILED, Ending, Outcome
 
 PROGRAM = Program("claude", "sonnet", "ANTHROPIC_API_KEY", "/@", "CLAUDE.md", ".claude/skills")
 HOSTS: tuple[str, ...] = ("api.anthropic.com:443",)
@@ -83,13 +83,27 @@ def command(run: Assignment) -> Invocation:
     mcp_file = os.path.join(run.home, "mcp.json")
     argv = (
         *(settings["command"] or [PROGRAM.name]),
-        *("-p", "--model", settings["model"]),
-        *("--output-format", "stream-json", "--verbose", "--no-session-persistence"),
-        *("--setting-sources", sources, "--strict-mcp-config", "--mcp-config", mcp_file),
+        "-p",
+        "--model",
+        settings["model"],
+        "--output-format",
+        "stream-json",
+        "--verbose",
+        "--no-session-persistence",
+        "--setting-sources",
+        sources,
+        "--strict-mcp-config",
+        "--mcp-config",
+        mcp_file,
         *(() if stock else ("--tools", ",".join(built_in))),
-        *("--allowed-tools", ",".join(tools)),
-        *("--disallowed-tools", ",".join(denials)),
-        *("--max-turns", str(settings["max_turns"]), "--", run.prompt),
+        "--allowed-tools",
+        ",".join(tools),
+        "--disallowed-tools",
+        ",".join(denials),
+        "--max-turns",
+        str(settings["max_turns"]),
+        "--",
+        run.prompt,
     )
     return Invocation(
         argv, _environment(run), {mcp_file: as_written({"mcpServers": run.mcp_servers})}
@@ -144,14 +158,14 @@ version = partial(version_of, PROGRAM.name, says="Claude Code")
 LIMITS = {
     "model_context_window_exceeded": "prompt too long",
     "length": "length",
-    "content_filter": "refusal",
-    "sensitive": "refusal",
+    "content_filter": REFUSAL,
+    "sensitive": REFUSAL,
     "error_max_turns": "turns",
     "error_max_budget_usd": "budget",
     "prompt_too_long": "prompt too long",
     "max_output_tokens": "length",
     "max_tokens": "length",
-    "refusal": "refusal",
+    "refusal": REFUSAL,
 }
 """Subtype of a result -> the limit that it reached: a failed answer, not a failure of the service."""
 
@@ -177,8 +191,11 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     stream = Stream([event for line in lines if (event := read_event(line)) is not None], errors)
     if not stream.events:
         return Outcome(finished=False)
-    result, usage, (error, gave_up) = stream.result, stream.usage, stream.failure
-    answer = stream.answer if gave_up or not (error or result.get("is_error")) else ""
+    result = stream.result
+    usage = stream.usage
+    error = stream.error
+    limit = stream.limit
+    answer = stream.answer if limit or not (error or result.get("is_error")) else ""
     first = next((message for message in stream.messages if not message.parent), None)
     cost = result.get("total_cost_usd")
     is_priced = isinstance(cost, int | float) and (stream.tokens is not None or not stream.messages)
@@ -192,6 +209,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         agent_version=text(stream.start.get("claude_code_version")) or None,
         models=stream.models,
         servers=stream.servers,
+        server_faults=stream.server_faults,
         tools_offered=stream.tools,
         calls=counted((call.name, call.failed) for call in stream.calls),
         files_read=stream.files_read,
@@ -205,7 +223,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         turns=sum(turns)
         if (turns := [n for leg in stream.results if (n := whole(leg.get("num_turns")))])
         else None,
-        gave_up=gave_up,
+        gave_up=": ".join(filter(None, (limit, stream.reason))) if limit else "",
         ending=stream.ending,
         stop_reason=text(result.get("stop_reason"))[:100],
         longer_report=has_longer_report(stream.texts, answer),
@@ -352,36 +370,48 @@ class Stream:
 
     @property
     def servers(self) -> dict[str, str] | None:
-        """MCP servers from the start event; one that crashed during a call is `failed: <why>`."""
+        """The states of MCP servers from the start event; one that crashed during a call has failed."""
         if not isinstance(self.start.get("mcp_servers"), list):
             return None
         entries = list(map(mapping, self.start["mcp_servers"]))
-        servers = {text(entry.get("name")): text(entry.get("status")) for entry in entries}
+        states = {text(entry.get("name")): text(entry.get("status")) for entry in entries}
+        failed = self.server_faults.keys() & states.keys()
+        return states | dict.fromkeys(failed, FAILED)
+
+    @cached_property
+    def server_faults(self) -> dict[str, str]:
+        """Why MCP servers failed: those that crashed during a call, and those that answered none."""
+        crashes = {}
         for call in self.calls:
-            if DISCONNECTED.search(call.why):
-                names = (name for name in servers if call.name.startswith(f"mcp__{name}__"))
-                servers |= dict.fromkeys(names, f"failed: {call.why[:200]}")
+            if DISCONNECTED.search(call.why) and call.name.startswith("mcp__"):
+                crashes[call.name.split("__")[1]] = call.why[:200]
         calls = [(call.name, call.unmarked, call.failed) for call in self.calls]
-        return servers | {
-            name: f"failed: {why}"
-            for name, why in useless_servers(calls).items()
-            if name in servers
-        }
+        return crashes | useless_servers(calls)
 
     @property
-    def failure(self) -> tuple[str, str]:
-        """The error, or the limit at which the agent stopped. An error of the service looks like an answer: its text is
-        the `result`, with the `subtype` success."""
-        result = self.result
-        reason = (
-            words(result.get("result"))
-            or words(" ".join(map(text, sequence(result.get("errors")))))
-        )[:500]
+    def limit(self) -> str:
+        """The name of the limit at which the agent stopped; "" when it reached none."""
         for key in ("subtype", "terminal_reason", "api_error", "stop_reason"):
-            if limit := LIMITS.get(text(result.get(key))):
-                return "", f"{limit}: {reason}" if reason else limit
-        if result.get("is_error"):
-            return reason or text(result.get("subtype")) or "the agent reports a failure", ""
+            name = LIMITS.get(text(self.result.get(key)))
+            if name:
+                return name
+        return ""
+
+    @property
+    def reason(self) -> str:
+        """What the last result says, or its errors."""
+        errors = " ".join(map(text, sequence(self.result.get("errors"))))
+        return (words(self.result.get("result")) or words(errors))[:500]
+
+    @property
+    def error(self) -> str:
+        """The failure, unless the agent stopped at a limit. An error of the service looks like an answer: its text is
+        the `result`, with the `subtype` success."""
+        if self.limit:
+            return ""
+        if self.result.get("is_error"):
+            subtype = text(self.result.get("subtype"))
+            return self.reason or subtype or "the agent reports a failure"
         messages = (
             mapping(event.get("message")) for event in self.events if event["type"] == "assistant"
         )
@@ -390,7 +420,7 @@ class Stream:
             for message in messages
             if message.get("model") == _SYNTHETIC
         ]
-        return (own[-1] or "the client answered by itself" if own else ""), ""
+        return own[-1] or "the client answered by itself" if own else ""
 
     @property
     def resets_at(self) -> float | None:
@@ -409,11 +439,9 @@ class Stream:
     @property
     def ending(self) -> Ending:
         """How the run ended. An unknown stop reason does not count as finished."""
-        error, gave_up = self.failure
-        is_finished = (
-            bool(self.results) and not error and text(self.result.get("stop_reason")) in _FINISHED
-        )
-        return ending_of(gave_up, is_finished, bool(self._system("compact_boundary")))
+        is_good = bool(self.results) and not self.error
+        is_finished = is_good and text(self.result.get("stop_reason")) in _FINISHED
+        return ending_of(self.limit, is_finished, bool(self._system("compact_boundary")))
 
     @cached_property
     def texts(self) -> list[str]:
@@ -437,7 +465,7 @@ class Stream:
         """The result, or the available part of an answer that was cut off by a limit."""
         if not self.results:
             return ""
-        last = self.texts[-1] if self.failure[1] else text(self.result.get("result"))
+        last = self.texts[-1] if self.limit else text(self.result.get("result"))
         return answer_among(self.texts, last)
 
     @property

@@ -127,13 +127,18 @@ def command(run: Assignment) -> Invocation:
     toml = "".join(f"{key} = {_toml(value)}\n" for key, value in config.items())
     argv = (
         *(settings["command"] or [PROGRAM.name]),
-        *("exec", "--json", "--strict-config", "--ephemeral", "--skip-git-repo-check"),
+        "exec",
+        "--json",
+        "--strict-config",
+        "--ephemeral",
+        "--skip-git-repo-check",
         *(
             part
             for feature in (OFF[5:] if is_stock(settings) else OFF)
             for part in ("--disable", feature)
         ),
-        *("--", run.prompt),
+        "--",
+        run.prompt,
     )
     env = {
         **base_environment(run),
@@ -195,6 +200,8 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         for item in calls
     )
     counts, useless = tried(results, errors)
+    faults = _faults(output, useless)
+    starts = output.of("thread.started")
     texts = [text(item.get("text")) for item in items if item["type"] == "agent_message"]
     has_answer = bool(gave_up or (ends and not failures))
     answer = answer_among(texts, texts[-1]) if texts and has_answer else ""
@@ -208,10 +215,11 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     }
     return Outcome(
         answer=answer,
-        finished=bool(output.started and output.of("thread.started") and (ends or failures)),
+        finished=bool(output.started and starts and (ends or failures)),
         error="" if gave_up else error,
         error_status=None if gave_up else _status(error),
-        servers=_statuses(output, useless),
+        servers=output.states(faults) if starts else output.states_if_failed(faults),
+        server_faults=faults,
         calls=counts if output.events else None,
         tokens=least_usage(written) if is_cut else tokens,
         tokens_at_least=is_cut,
@@ -291,8 +299,9 @@ def _name(item: Mapping[str, Any]) -> str:
     return text(item["type"])
 
 
-def _statuses(output: ParsedStream, useless: Mapping[str, str]) -> dict[str, str] | None:
-    """The servers are required: when a thread starts, all are connected; earlier failures are in the log."""
+def _faults(output: ParsedStream, useless: Mapping[str, str]) -> dict[str, str]:
+    """Why servers failed. They are required: when a thread starts, all are connected; earlier failures are in the
+    log."""
     if output.of("thread.started"):
         crashes = {
             text(item.get("server")): text(mapping(item.get("error")).get("message"))
@@ -301,20 +310,15 @@ def _statuses(output: ParsedStream, useless: Mapping[str, str]) -> dict[str, str
             for item in _items(output)
             if DISCONNECTED.search(text(mapping(item.get("error")).get("message")))
         }
-        crashes = {**useless, **crashes}
-        return {
-            name: f"failed: {crashes[name]}" if name in crashes else "connected"
-            for name in output.servers
-        }
+        return {**useless, **crashes}
     why = re.search(r"required MCP servers failed to initialize: (.*)", output.log)
     if not why:
-        return None
-    reasons = {
+        return {}
+    return {
         name: why[1][:200]
         for name in output.servers
         if re.search(rf"(^|[\s;,]){re.escape(name)}: ", why[1])
     }
-    return output.failed(reasons)
 
 
 def _tokens(output: ParsedStream) -> dict[str, int]:

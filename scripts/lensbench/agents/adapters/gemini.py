@@ -28,6 +28,7 @@ from typing import Any
 
 from lensbench.agents import Assignment, Invocation, Program, as_written, base_environment, is_stock
 from lensbench.agents.adapters._cli import (
+    REFUSAL,
     ParsedStream,
     Settings,
     announced,
@@ -77,7 +78,11 @@ MOST_HELP = 0.25
 """The part of a run's tokens that this can take: it is asked every 5 to 15 turns, about the last 20."""
 _FAILED = "MCP issues detected"
 _BLOCKED = "The model response was blocked due to safety settings."
-_STOPPED = {"Loop detected, stopping execution": "loop", "Maximum session turns exceeded": "turns"}
+_STOPPED = {
+    "Loop detected, stopping execution": "loop",
+    "Maximum session turns exceeded": "turns",
+    _BLOCKED: REFUSAL,
+}
 """Complaint with which the program ends a run that it then calls a success -> the limit."""
 _STATUS = re.compile(r"(?m)^[ \t]*(?:status|code): (\d{3})\b")
 _ATTEMPT = re.compile(r"(?m)^Attempt \d+ failed with status (\d{3})")
@@ -89,8 +94,14 @@ def command(run: Assignment) -> Invocation:
     file = os.path.join(run.home, ".gemini", "settings.json")
     argv = (
         *(settings["command"] or [PROGRAM.name]),
-        *("--output-format", "stream-json", "--skip-trust", "--approval-mode", "yolo"),
-        *("--model", settings["model"], f"--prompt={run.prompt}"),
+        "--output-format",
+        "stream-json",
+        "--skip-trust",
+        "--approval-mode",
+        "yolo",
+        "--model",
+        settings["model"],
+        f"--prompt={run.prompt}",
     )
     service = {"GOOGLE_GEMINI_BASE_URL": base_url, "GEMINI_API_KEY": token} if base_url else {}
     files = {file: as_written(_settings(run))}
@@ -159,15 +170,12 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     is_limited = failure.get("type") == "FatalTurnLimitedError"
     notice = text(output.last("error").get("message"))
     texts = _texts(output)
+    limit = ""
     if is_limited:
-        gave_up = f"turns: {complaint}"
-    elif not failure and notice in _STOPPED:
-        gave_up = f"{_STOPPED[notice]}: {notice}"
-    elif not failure and notice == _BLOCKED and not texts[-1]:
-        gave_up = f"refusal: {_BLOCKED}"
-    else:
-        gave_up = ""
-    error = "" if gave_up else complaint
+        limit = "turns"
+    elif not failure and not (notice == _BLOCKED and texts[-1]):
+        limit = _STOPPED.get(notice, "")
+    error = "" if limit else complaint
     answer = answer_among(texts, texts[-1]) if result and not error else ""
     uses = tool_uses(
         (
@@ -190,6 +198,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         for use in uses
     )
     tool_counts, useless = tried(calls, errors)
+    faults = _faults(output, failures, useless)
     models = [text(event.get("model")) for event in output.of("init")[:1]] or [
         *(output.models_asked or ())
     ]
@@ -202,7 +211,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     }  # without models that were only requested
     helpers = _helpers(stats, counts, models)
     written = [_written(event) for event in output.events]
-    is_cut = not stats and not gave_up
+    is_cut = not stats and not limit
     tokens = least_usage(written) if is_cut else None
     if stats:
         tokens = shown_tokens(_tokens(stats), written)
@@ -212,7 +221,8 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         error=error,
         error_status=_status(error, output.log),
         models=tuple(sorted({*counts} - helpers)) or None,
-        servers=_statuses(output, failures, useless),
+        servers=output.states_if_failed(faults),
+        server_faults=faults,
         calls=tool_counts if output.events else None,
         files_read=output.files(
             text(mapping(use.call.get("parameters")).get("file_path"))
@@ -221,8 +231,8 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         ),
         tokens=tokens,
         tokens_at_least=is_cut,
-        gave_up=gave_up,
-        ending=ending_of(gave_up, bool(result) and not failure),
+        gave_up=f"{limit}: {complaint or notice}" if limit else "",
+        ending=ending_of(limit, bool(result) and not failure),
         longer_report=has_longer_report(texts, answer),
         models_asked=tuple(sorted({*models, *helpers})) or None,
         denied_calls=tuple(
@@ -279,18 +289,18 @@ def _helpers(
     }
 
 
-def _statuses(
+def _faults(
     output: ParsedStream,
     failures: Iterable[tuple[str, Mapping[str, Any]]],
     useless: Mapping[str, str],
-) -> dict[str, str] | None:
-    """The failed servers; at the start the program does not report which one."""
+) -> dict[str, str]:
+    """Why servers failed; at the start the program does not report which one."""
     why = dict.fromkeys(output.servers, _FAILED) if _FAILED in output.log else dict(useless)
     for tool, error in failures:
         match = DISCONNECTED.search(text(error.get("message")))
         if match and tool.startswith("mcp__"):
             why[tool.split("__")[1]] = match[0]
-    return output.failed(why)
+    return why
 
 
 def _tokens(stats: Mapping[str, Any]) -> dict[str, int]:

@@ -34,7 +34,7 @@ from lensbench.agents.adapters._events import (
 )
 from lensbench.agents.prices import TOKEN_KINDS
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts, useless_servers
-from lensbench.core.records import ENDINGS, Call, Ending, Outcome
+from lensbench.core.records import ENDINGS, FAILED, Call, Ending, Outcome
 
 FILTERS = True
 HOSTS: tuple[str, ...] = ()
@@ -46,11 +46,16 @@ ARGV = (sys.executable, "-P", "-m", "lensbench_demo.offline")
 def command(run: Assignment) -> Invocation:
     argv = (
         *ARGV,
-        *("--prompt-file", run.prompt_file),
-        *("--workspace", run.workspace),
-        *("--mcp-config", run.mcp_file),
-        *("--seed", str(run.seed)),
-        *("--mcp-start-s", str(run.settings["mcp_start_s"])),
+        "--prompt-file",
+        run.prompt_file,
+        "--workspace",
+        run.workspace,
+        "--mcp-config",
+        run.mcp_file,
+        "--seed",
+        str(run.seed),
+        "--mcp-start-s",
+        str(run.settings["mcp_start_s"]),
         *(f"--without-tool={tool}" for tool in run.excluded),
     )
     package = str(Path(lensbench.__file__).parent.parent)
@@ -82,6 +87,7 @@ def read_events(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> O
     answer = answer_among(texts, texts[-1]) if texts else ""
     model = text(start.get("model"))
     ending = _ending(end, is_error=bool(error))
+    states, faults = _servers(start, useless)
     return Outcome(
         answer=answer,
         finished="end" in by_type,
@@ -89,7 +95,8 @@ def read_events(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> O
         error_status=status,
         agent_version=text(start.get("version")) or None,
         models=(model,) if model else None,
-        servers=_servers(start, useless),
+        servers=states,
+        server_faults=faults,
         tools_offered=_offered(start),
         calls=calls if calls or "start" in by_type else None,
         files_read=_files_read(by_type),
@@ -154,20 +161,23 @@ def _tokens(counts: object) -> dict[str, int] | None:
     return tokens
 
 
-def _servers(start: Event, useless: Mapping[str, str]) -> dict[str, str] | None:
-    """Status by server; of `useless` ones, why they answered no call."""
+def _servers(
+    start: Event, useless: Mapping[str, str]
+) -> tuple[dict[str, str] | None, dict[str, str]]:
+    """State by server, and why they failed: the `useless` ones answered no call."""
     if not isinstance(start.get("mcp_servers"), list):
-        return None
-    servers = {}
+        return None, {}
+    states = {}
+    faults = {}
     for entry in map(mapping, start["mcp_servers"]):
         name = text(entry.get("name"))
-        status = text(entry.get("status"))
         detail = text(entry.get("detail"))
-        if status == "failed" and detail:
-            status = f"{status}: {detail}"
         if name:
-            servers[name] = f"failed: {useless[name]}" if name in useless else status
-    return servers
+            states[name] = text(entry.get("status"))
+        if name and detail:
+            faults[name] = detail
+    failed = {name: why for name, why in useless.items() if name in states}
+    return states | dict.fromkeys(failed, FAILED), faults | failed
 
 
 def _calls(events: list[Event], errors: ErrorTexts) -> tuple[tuple[Call, ...], dict[str, str]]:

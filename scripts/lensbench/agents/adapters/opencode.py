@@ -40,6 +40,7 @@ from lensbench.agents import (
     is_stock,
 )
 from lensbench.agents.adapters._cli import (
+    REFUSAL,
     TOKEN_VARIABLE,
     Settings,
     announced,
@@ -88,7 +89,7 @@ _OFF = (
     "EXTERNAL_SKILLS",
 )
 _UNAVAILABLE = re.compile(r'message="server unavailable" key=(\S+) (?:type=\S+ )?status=(\S+)')
-_ENDS = {"stop": "", "length": "length", "content-filter": "refusal"}
+_ENDS = {"stop": "", "length": "length", "content-filter": REFUSAL}
 """The reason for which an answer ends -> `Outcome.gave_up`."""
 _REFUSAL = "ContentFilterError"
 """The error with which the program ends after a refusal of the model."""
@@ -106,8 +107,19 @@ def command(run: Assignment) -> Invocation:
     file = os.path.join(run.home, "opencode.json")
     argv = (
         *(settings["command"] or [PROGRAM.name]),
-        *("run", "--pure", "--format", "json", "--print-logs", "--log-level", "WARN"),
-        *("--title", "run", "--model", model, "--", *run.prompt.split(" ")),
+        "run",
+        "--pure",
+        "--format",
+        "json",
+        "--print-logs",
+        "--log-level",
+        "WARN",
+        "--title",
+        "run",
+        "--model",
+        model,
+        "--",
+        *run.prompt.split(" "),
     )
     off = [name for name in _OFF if not (run.reads_files and name == "PROJECT_CONFIG")]
     switches = {f"OPENCODE_DISABLE_{name}": "1" for name in off} | {"npm_config_offline": "true"}
@@ -215,6 +227,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     )
     counts, useless = tried(results, errors)
     crashes = {name: why for why, name in _CLOSED.findall(output.log)}
+    faults = {**useless, **dict(_UNAVAILABLE.findall(output.log)), **crashes}
     usages = [mapping(part.get("tokens")) for part in steps]
     cost = sum(price for part in steps if isinstance(price := part.get("cost"), int | float))
     written = [_written(part) for _, part in parts]
@@ -228,7 +241,8 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         finished=is_finished,
         error=error,
         error_status=number(details.get("statusCode")) or None,
-        servers=output.failed({**useless, **dict(_UNAVAILABLE.findall(output.log)), **crashes}),
+        servers=output.states_if_failed(faults),
+        server_faults=faults,
         calls=counts if parts else None,
         files_read=output.files(
             text(mapping(state.get("input")).get("filePath"))

@@ -51,6 +51,8 @@ class ServerStatus:
 
     name: str
     connected: bool = False
+    is_late: bool = False
+    """It was not ready in time."""
     detail: str = ""
     """Why it is not connected."""
     fault: str = ""
@@ -228,6 +230,7 @@ class Servers:
                     server.call = partial(portal.call, call)
                     server.started.set()
                     await stop.wait()
+            status.is_late = starting.cancelled_caught
         except Exception as error:
             reason = server.refusal or _reason(error)
         if not server.started.is_set():

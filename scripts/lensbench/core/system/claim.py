@@ -27,31 +27,27 @@ class Worker(NamedTuple):
     since: str
 
 
-def claim(folder: Path) -> Worker | None:
-    """Claims `folder` until this process ends; returns the worker before. Raises UserError if claimed."""
+def claim(folder: Path) -> None:
+    """Claims `folder` until this process ends. Raises UserError if another one has claimed it."""
     if folder.resolve() in _claimed:
-        return None
+        return
     folder.mkdir(parents=True, exist_ok=True)
     path = RunFolder(folder).at_work
     file = open(path, "a+", encoding="utf-8")  # noqa: SIM115  # held until the process ends
     if not _lock(file):
         raise UserError(_refusal(folder))
-    before = last_worker(folder)
     file.truncate(0)
     since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     json.dump(Worker(os.getpid(), socket.gethostname(), since)._asdict(), file)
     file.flush()
     _claimed[folder.resolve()] = file
-    return before
 
 
 def at_work(folder: Path) -> Worker | None:
     """The process that works on `folder` now, if any."""
-    return (
-        (last_worker(folder) or Worker(0, "", ""))
-        if is_held(str(RunFolder(folder).at_work))
-        else None
-    )
+    if not is_held(str(RunFolder(folder).at_work)):
+        return None
+    return last_worker(folder) or Worker(0, "", "")
 
 
 def last_worker(folder: Path) -> Worker | None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import is_dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lensbench.core import numbers
 from lensbench.core.errors import UserError
@@ -96,19 +96,12 @@ def write_json(path: Path, value: Any) -> None:
     write_atomic(path, json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
-@overload
-def read_json(path: Path, *, needed: bool = False) -> dict[str, Any]: ...
-
-
-@overload
-def read_json(path: Path, kind: type[T], *, needed: bool = False) -> T: ...
-
-
-def read_json(path: Path, kind: type[Any] = dict, *, needed: bool = False) -> Any:
-    """The output of a stage; empty if it has not run, unless it is `needed`. `kind` is its type for the type checker.
-    Raises UserError if it is unreadable."""
+def read_json(path: Path, *, needed: bool = False) -> dict[str, Any]:
+    """The output of a stage; empty if it has not run, unless it is `needed`. Raises UserError if it is unreadable."""
+    if not needed and not path.exists():
+        return {}
     try:
-        value = json.loads(path.read_text(encoding="utf-8")) if needed or path.exists() else {}
+        value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(
             f"{path}: cannot be read ({error}); delete it, and the next start rebuilds it"

@@ -29,7 +29,6 @@ from lensbench.judging.shown_answers import read_tasks
 from lensbench.plan.frozen import frozen_tasks
 from lensbench.results import charts
 from lensbench.results.charts import sign, signed
-from lensbench.results.citations import CitedSource
 from lensbench.results.markdown import MANY_DISCARDS, PAGE_FILTERS
 from lensbench.results.page import data, pairs
 from lensbench.results.page.data import Inputs, pair_address, run_address
@@ -132,7 +131,7 @@ def read_inputs(folder: Path, tables: Tables | None = None) -> Inputs:
         grouped(read_table(files.decisions, DecisionRow), run_of_row),
         grouped(tables.verdicts, run_of_row),
         read_tasks(folder),
-        read_json(files.citations, dict[str, list[CitedSource]]),
+        read_json(files.citations),
     )
 
 
