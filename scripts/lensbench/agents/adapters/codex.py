@@ -269,8 +269,8 @@ def _items(output: ParsedStream) -> list[Event]:
         same += [place for place in going_on if _same(items[place], item, ("type", "id"))]
         if kind != "item.started" and same:
             items[same[0]] = item
-        elif kind == "item.completed" and _is_repeated(items, item):
-            continue
+        elif kind == "item.completed" and item.get("id") and item in items:
+            continue  # it is there already, in the same state
         else:
             items.append(item)
             going_on.append(len(items) - 1)
@@ -285,11 +285,6 @@ _INPUTS = ("type", "id", "server", "tool", "arguments", "command")
 
 def _same(one: Event, other: Event, keys: Iterable[str]) -> bool:
     return all(one.get(key) == other.get(key) for key in keys)
-
-
-def _is_repeated(items: Iterable[Event], item: Event) -> bool:
-    """True for an item with an id that is there already, in the same state."""
-    return bool(item.get("id")) and item in items
 
 
 def _name(item: Mapping[str, Any]) -> str:
