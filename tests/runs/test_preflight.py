@@ -809,7 +809,7 @@ ADVICE = {
     "broken": ([PYTHON, "-m", "own.server"], "it does not start by hand either"),
     "silent by hand": (
         ["/bin/sh", "-c", "[ -e a.py ] && echo no index here >&2; exit 3"],
-        "closed. no index here; it does not start by hand either",
+        "it ended. no index here; it does not start by hand either",
     ),
     "module here": (
         [PYTHON, "-m", "own.helper"],
@@ -817,7 +817,7 @@ ADVICE = {
     ),
     "variable that is not set": (
         [PYTHON, "{beside}/priced.py"],
-        "closed. PRICE_KEY is required; it does not start by hand either, in this folder and with your environment; write `export PRICE_KEY=...`",
+        "it ended. PRICE_KEY is required; it does not start by hand either, in this folder and with your environment; write `export PRICE_KEY=...`",
     ),
     "variable": (
         [PYTHON, "{beside}/keyed.py"],

@@ -25,7 +25,6 @@ from lensbench.agents.start import now
 from lensbench.core.conditions import mcp_secrets
 from lensbench.core.errors import UserError, printable
 from lensbench.core.frozen_plan import RepositoryFacts
-from lensbench.core.preflight_results import PreflightFindings
 from lensbench.core.records import Attempt, Outcome, Record, RunId, sha256, to_json
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import (
@@ -203,8 +202,6 @@ def preload(arguments: Sequence[str]) -> None:
     for kind in own_kinds():
         load_adapter(kind)
     folder = Path(arguments[arguments.index("--folder") + 1])
-    if any(PreflightFindings.read(folder).tools.values()):  # runs need it
-        import mcp.client.streamable_http  # noqa: F401
     find_sandbox(json.loads(RunFolder(folder).plan.read_text(encoding="utf-8"))["sandbox"])
 
 

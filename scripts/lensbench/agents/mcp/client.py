@@ -1,33 +1,34 @@
-"""The MCP client: servers from an `mcpServers` file, over stdio or streamable HTTP, with the official SDK. The SDK is
-asynchronous and slow to import, so it is imported only when there is a server to start, and runs in its own thread."""
+"""The MCP client: servers from an `mcpServers` file, over stdio or streamable HTTP."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import signal
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass, field
-from functools import partial
-from threading import Event
-from typing import IO, Any
+import threading
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from time import monotonic
+from typing import IO, Any, Protocol
 
+from lensbench.agents.mcp.stdio import (
+    GONE_S,
+    Message,
+    Program,
+    ServerEnded,
+    ServerProblem,
+    insist_on,
+)
 from lensbench.agents.mcp.tools import OfferedTool, ToolArguments
-from lensbench.agents.reach import hosts_in
-from lensbench.core.system.processes import adopt_orphans, end_children, held_signals
+from lensbench.core.system.processes import adopt_orphans, end_children
 
 CALL_SECONDS = 45.0
 """A call that takes longer is an error, and its server is not called again."""
 _PRINTS = (
     "it prints other text than protocol messages to standard output ({!r}), which makes some agents fail; print it "
     "to standard error"
-)
-_NO_TOKEN = (
-    'it wants a login, and none in a browser (OAuth) is possible: add "headers": {"Authorization": "Bearer ${TOKEN}"}',
-    "the token in its headers is wrong or has expired: export a new one (docs/logins.md)",
 )
 _MOST_PAGES = 100
 _NO_END = (
@@ -76,21 +77,30 @@ class Result:
     """The text is only in the structured content."""
 
 
+class Link(Protocol):
+    """A connection to a server."""
+
+    def greet(self, seconds: float) -> Message:
+        """The handshake; returns what the server says of itself. Raises any error."""
+
+    def ask(self, method: str, params: Message, seconds: float) -> Message:
+        """The result of a request. Raises any error."""
+
+    def close(self) -> None:
+        """Ends it."""
+
+
 @dataclass
 class _Connection:
-    """What keeps a server running."""
+    """A server that runs, or that did not start."""
 
     entry: ServerEntry
     status: ServerStatus
     errors: IO[bytes]
     """Its standard error."""
-    started: Event = field(default_factory=Event)
-    """Done when its start has succeeded or failed."""
-    call: Callable[[str, ToolArguments], Result] = lambda tool, arguments: Result(
-        "it is not connected", True
-    )
-    refusal: str = ""
-    """Why its address refuses requests, which the SDK does not tell."""
+    link: Link | None = None
+    gave_up: bool = False
+    """It did not answer a call in time."""
 
 
 class Servers:
@@ -111,6 +121,7 @@ class Servers:
         self._workspace = workspace
         self._environment = environment
         self._start_seconds = start_seconds
+        self._has_programs = any(entry.command for entry in self._usable.values())
         self._running: dict[str, _Connection] = {}
         self._stack = ExitStack()
         self.statuses = tuple(
@@ -134,24 +145,25 @@ class Servers:
 
     def __exit__(self, *raised: object) -> None:
         self._stack.close()
-        if any(entry.command for entry in self._usable.values()):
-            end_children()
+        if self._has_programs:
+            end_children(GONE_S)
 
     def call(self, tool: OfferedTool, arguments: ToolArguments) -> Result:
         """The tool's result; every error is a result with `is_error`."""
         server = self._running[tool.server]
+        assert server.link
+        if server.gave_up:
+            return Result("the server did not answer an earlier call", True)
         try:
-            return server.call(tool.name, arguments)
+            asked = {"name": tool.name, "arguments": arguments}
+            return _result(server.link.ask("tools/call", asked, CALL_SECONDS))
         except TimeoutError:
-            server.call = lambda name, values: Result(
-                "the server did not answer an earlier call", True
-            )
+            server.gave_up = True
             return Result(f"no answer in {CALL_SECONDS:g} s", True)
+        except ServerEnded:
+            return Result("the server ended in this call", True)
         except Exception as error:
-            reason = server.refusal or _reason(error)
-            return Result(
-                reason.replace("MCPError: Connection closed", "the server ended in this call"), True
-            )
+            return Result(_reason(error), True)
 
     def last_words(self, server: str) -> str:
         """The end of a server's standard error, in one line."""
@@ -159,90 +171,68 @@ class Servers:
 
     def _start(self) -> None:
         """Starts all servers at once, and waits until each is connected or has failed."""
-        import logging
-
-        import anyio
-        from anyio.from_thread import start_blocking_portal
-
-        logging.disable(
-            logging.CRITICAL
-        )  # the SDK logs a traceback for each line that a broken server prints
-        if any(entry.command for entry in self._usable.values()):
+        if self._has_programs:
             adopt_orphans()
+        portal = None
+        if any(entry.url for entry in self._usable.values()):
+            from lensbench.agents.mcp import http  # half a second
+
+            portal = self._stack.enter_context(http.sdk_thread())
+        greetings = []
         for status in self.statuses:
-            if entry := self._usable.get(status.name):
-                errors = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
-                self._running[status.name] = _Connection(entry, status, errors)
-        with (
-            held_signals()
-        ):  # a signal in between would wait forever for a thread that nothing stops
-            portal = self._stack.enter_context(start_blocking_portal())
-            portal.call(
-                signal.pthread_sigmask, signal.SIG_SETMASK, ()
-            )  # processes that it starts must receive signals
-        stop = portal.call(anyio.Event)
-        tasks: list[tuple[_Connection, Any]] = []
+            entry = self._usable.get(status.name)
+            if entry is None:
+                continue
+            errors = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+            server = _Connection(entry, status, errors)
+            self._running[status.name] = server
+            try:
+                if portal and entry.url:
+                    server.link = http.Address(portal, entry.url, dict(entry.headers))
+                else:
+                    server.link = self._program(server)
+            except (OSError, ValueError) as error:
+                status.detail = _reason(error)
+                continue
+            self._stack.callback(server.link.close)
+            greetings.append(threading.Thread(target=self._greet, args=(server,), daemon=True))
+        for greeting in greetings:
+            greeting.start()
+        for greeting in greetings:
+            greeting.join()
 
-        def end() -> None:
-            portal.call(stop.set)
-            for server, task in tasks:
-                if not server.started.is_set():  # still starting, so it does not wait for `stop`
-                    task.cancel()
+    def _program(self, server: _Connection) -> Program:
+        entry, status = server.entry, server.status
 
-        self._stack.callback(end)
-        for server in self._running.values():
-            tasks.append((server, portal.start_task_soon(self._serve, server, stop, portal)))
-        for server in self._running.values():
-            server.started.wait()
+        def note(line: str) -> None:
+            status.fault = status.fault or _PRINTS.format(" ".join(line.split())[:80])
 
-    async def _serve(self, server: _Connection, stop: Any, portal: Any) -> None:
-        """Keeps one server connected until `stop`."""
-        import anyio
-        from mcp.client.client import Client
+        env = {**self._environment, **dict(entry.env)}
+        return Program(entry.command, env, self._workspace, server.errors, note)
 
-        status, entry = server.status, server.entry
-
-        async def call(tool: str, arguments: ToolArguments) -> Result:
-            with anyio.fail_after(CALL_SECONDS):
-                result = await client.call_tool(tool, arguments)
-            return _result(result)
-
-        async def heard(message: Any) -> None:
-            if isinstance(message, Exception):
-                errors: Sequence[Mapping[str, Any]] = getattr(message, "errors", list)()
-                line = str(errors[0].get("input", "") if errors else message)  # that is no message
-                status.fault = status.fault or _PRINTS.format(" ".join(line.split())[:80])
-
-        reason = f"not ready in {self._start_seconds:g} s (agent.mcp_start_s)"
+    def _greet(self, server: _Connection) -> None:
+        """Notes how a server is, and what it offers."""
+        assert server.link
+        status = server.status
+        until = monotonic() + self._start_seconds
         try:
-            with anyio.CancelScope(deadline=anyio.current_time() + self._start_seconds) as starting:
-                transport = (
-                    _http_transport(server)
-                    if entry.url
-                    else _stdio_transport(entry, self._workspace, self._environment, server.errors)
-                )
-                async with Client(transport, message_handler=heard) as client:
-                    status.tools, ends = await _list_tools(client, status.name)
-                    status.fault = status.fault or ("" if ends else _NO_END)
-                    starting.deadline = float("inf")
-                    status.instructions, status.connected = client.instructions or "", True
-                    status.version = client.server_info.version if client.server_info else ""
-                    server.call = partial(portal.call, call)
-                    server.started.set()
-                    await stop.wait()
-            status.is_late = starting.cancelled_caught
+            greeting = server.link.greet(self._start_seconds)
+            status.tools, ends = _list_tools(server.link, status.name, until)
+        except TimeoutError:
+            status.is_late = True
+            reason = f"not ready in {self._start_seconds:g} s (agent.mcp_start_s)"
         except Exception as error:
-            reason = server.refusal or _reason(error)
-        if not server.started.is_set():
-            remedy = (
-                "; start the server first, or correct this address"
-                if reason.startswith("ConnectError")
-                else ""
-            )
-            sentence = f"{entry.url}: {reason}{remedy}" if entry.url else reason
-            status.said = _end(server.errors)
-            status.detail = ". ".join(part for part in (sentence, _last_line(status.said)) if part)
-            server.started.set()
+            reason = _reason(error)
+        else:
+            if not ends:
+                status.fault = status.fault or _NO_END
+            status.instructions = greeting.get("instructions") or ""
+            status.version = greeting["serverInfo"].get("version") or ""
+            status.connected = True
+            return
+        status.said = _end(server.errors)
+        sentence = f"{server.entry.url}: {reason}" if server.entry.url else reason
+        status.detail = ". ".join(part for part in (sentence, _last_line(status.said)) if part)
 
 
 def read_entry(value: Any) -> ServerEntry | str:
@@ -292,45 +282,7 @@ def _no_text(key: str, value: Any) -> str:
     )
 
 
-def _stdio_transport(
-    entry: ServerEntry, workspace: str, environment: Mapping[str, str], errors: IO[bytes]
-) -> Any:
-    from mcp.client.stdio import StdioServerParameters, stdio_client
-
-    program, *arguments = entry.command
-    env = {**environment, **dict(entry.env)}
-    parameters = StdioServerParameters(command=program, args=arguments, env=env, cwd=workspace)
-    return stdio_client(parameters, errlog=errors)  # type: ignore[arg-type]  # passed to the process unchanged
-
-
-@asynccontextmanager
-async def _http_transport(server: _Connection) -> AsyncIterator[Any]:
-    """The SDK's HTTP transport, with the entry's headers in every request; a proxy cannot reach this machine."""
-    import httpx2
-    from mcp.client.streamable_http import streamable_http_client
-
-    entry = server.entry
-
-    async def note(response: Any) -> None:
-        if response.status_code in (401, 403) and not server.refusal:
-            remedy = _NO_TOKEN[bool(entry.headers)]
-            server.refusal = f"{response.status_code} {response.reason_phrase}: {remedy}"
-
-    is_local = any(host.is_local for host in hosts_in([entry.url]))
-    client = partial(
-        httpx2.AsyncClient,
-        timeout=httpx2.Timeout(30, read=300),
-        trust_env=not is_local,
-        event_hooks={"response": [note]},
-    )
-    async with (
-        client(headers=dict(entry.headers), follow_redirects=not entry.headers) as http,
-        streamable_http_client(entry.url, http_client=http) as streams,
-    ):
-        yield streams
-
-
-async def _list_tools(client: Any, server: str) -> tuple[tuple[OfferedTool, ...], bool]:
+def _list_tools(link: Link, server: str, until: float) -> tuple[tuple[OfferedTool, ...], bool]:
     """The tools of all pages, each once, and whether the pages end."""
     tools: dict[str, OfferedTool] = {}
     cursor = None
@@ -338,46 +290,55 @@ async def _list_tools(client: Any, server: str) -> tuple[tuple[OfferedTool, ...]
     grows = True
     while cursor not in former and grows and len(former) < _MOST_PAGES:
         former.add(cursor)
-        page = await client.list_tools(cursor=cursor)
-        grows = not page.tools or any(tool.name not in tools for tool in page.tools)
-        for tool in page.tools:
-            hints = tool.annotations
-            changes = bool(hints and (hints.destructive_hint or hints.read_only_hint is False))
-            reads = bool(hints and hints.read_only_hint)
-            description = tool.description or ""
-            tools[tool.name] = OfferedTool(
-                server, tool.name, description, dict(tool.input_schema), changes, reads
-            )
-        cursor = page.next_cursor or None
+        asked: Message = {"cursor": cursor} if cursor else {}
+        page = link.ask("tools/list", asked, until - monotonic())
+        listed = _listed(page)
+        grows = not listed or any(tool["name"] not in tools for tool in listed)
+        for tool in listed:
+            tools[tool["name"]] = _offered(tool, server)
+        cursor = page.get("nextCursor") or None
     return tuple(tools.values()), cursor is None
 
 
-def _result(result: Any) -> Result:
-    """What agents show their model: the blocks of text, also of embedded files; without them the structured content."""
-    blocks = [getattr(block, "resource", block) for block in result.content]
-    text = "\n".join(block.text for block in blocks if getattr(block, "text", None))
-    if text or not result.structured_content:
-        return Result(text, bool(result.is_error))
-    return Result(
-        json.dumps(result.structured_content, ensure_ascii=False),
-        bool(result.is_error),
-        is_structured=True,
+def _listed(page: Message) -> list[Message]:
+    """The tools of a page. Raises ServerProblem for one that agents do not accept."""
+    insist_on(page, "tools", list, "ListToolsResult")
+    for number, tool in enumerate(page["tools"], 1):
+        of_it = f" of its tool number {number}"
+        insist_on(tool, "name", str, "ListToolsResult", of_it)
+        insist_on(tool, "inputSchema", dict, "ListToolsResult", of_it)
+        insist_on(tool["inputSchema"], "type", str, "ListToolsResult", of_it, "inputSchema.")
+    listed: list[Message] = page["tools"]
+    return listed
+
+
+def _offered(tool: Message, server: str) -> OfferedTool:
+    hints = tool.get("annotations") or {}
+    return OfferedTool(
+        server,
+        tool["name"],
+        tool.get("description") or "",
+        tool["inputSchema"],
+        changes=hints.get("destructiveHint") is True or hints.get("readOnlyHint") is False,
+        reads=hints.get("readOnlyHint") is True,
     )
 
 
-def _reason(error: BaseException) -> str:
-    """The first error inside groups of them, in one line."""
-    from pydantic import ValidationError  # MCP's messages are its models
+def _result(result: Message) -> Result:
+    """What agents show their model: the blocks of text, also of embedded files; without them the structured content."""
+    blocks = [block.get("resource", block) for block in result.get("content") or ()]
+    text = "\n".join(block["text"] for block in blocks if block.get("text"))
+    is_error = result.get("isError") is True
+    structured = result.get("structuredContent")
+    if text or not structured:
+        return Result(text, is_error)
+    return Result(json.dumps(structured, ensure_ascii=False), is_error, is_structured=True)
 
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False)[0]
-        wrong = "is missing" if first["type"] == "missing" else f"is wrong: {first['msg']}"
-        place = ".".join(map(str, first["loc"]))
-        if tool := re.fullmatch(r"tools\.(\d+)\.(.+)", place):
-            place = f"{tool[2]} of its tool number {int(tool[1]) + 1}"
-        return f"its answer is no {error.title} of MCP: {place} {wrong}"[:300]
+
+def _reason(error: Exception) -> str:
+    """An error in one line."""
+    if isinstance(error, ServerProblem):
+        return str(error)[:300]
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
 

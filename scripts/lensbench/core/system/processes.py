@@ -249,10 +249,10 @@ def _signal_group(leader: int, number: int) -> None:
         os.killpg(leader, number)
 
 
-def reap_children() -> bool:
+def reap_children(grace_s: float = ENDING_S) -> bool:
     """Reaps the children that have ended, and adopted orphans; True when no child is left. Waits for those that are
     about to end, such as the sandbox's watcher."""
-    until = time.monotonic() + ENDING_S
+    until = time.monotonic() + grace_s
     while True:
         try:
             threads = Path("/proc/self/task").iterdir()
@@ -288,10 +288,10 @@ def descendants(top: int) -> list[psutil.Process]:
     return found
 
 
-def end_children() -> None:
-    """Ends every descendant of this process: SIGTERM, a pause, SIGKILL. Does nothing when there is none. Raises
-    nothing, because it follows an answer that was paid for."""
-    if reap_children():
+def end_children(grace_s: float = ENDING_S) -> None:
+    """Ends every descendant of this process that is left after `grace_s`: SIGTERM, a pause, SIGKILL. Raises nothing,
+    because it follows an answer that was paid for."""
+    if reap_children(grace_s):
         return
 
     with reported("ending what the program left"):
