@@ -96,6 +96,7 @@ class PreflightFindings:
             )
             value["checks"] = [Check(**row) for row in value.get("checks", ())]
             value["cures"] = [Cure(**row) for row in value.get("cures", ())]
+            value["tools"] = {name: dict(tools) for name, tools in value.get("tools", {}).items()}
             return cls(**value)
         except (OSError, ValueError, TypeError, AttributeError):
             return cls()
