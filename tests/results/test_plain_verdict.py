@@ -204,7 +204,7 @@ def test_a_search_program_has_one_status_everywhere() -> None:
     own = plain_verdict({**results(kind="offline"), "run_id": "mine-smoke"}, "with")
     assert (
         own["next"]
-        == "Ask a language model: `lensbench run` with an `agent` that has one (docs/agents.md)."
+        == "Ask a language model: `lensbench run` with an `agent` that has one (`lensbench docs agents`)."
     )
 
 

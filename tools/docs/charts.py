@@ -21,6 +21,7 @@ RIGHT = 60
 ROW = 38
 STYLE = """\
 text { font: 13px system-ui, sans-serif; fill: #1f2328 } .small { font-size: 12px; fill: #59636e }
+.value { paint-order: stroke; stroke: #fff; stroke-width: 4px }
 .word { font-weight: 600 } .end { text-anchor: end } .middle { text-anchor: middle }
 .ours { fill: #0969da; stroke: #0969da } .other { fill: #b6bec7; stroke: #b6bec7 }
 .line { stroke: #59636e; stroke-width: 1 } .limit { stroke: #bc4c00; stroke-width: 1.5; stroke-dasharray: 5 4 }
@@ -28,7 +29,7 @@ text { font: 13px system-ui, sans-serif; fill: #1f2328 } .small { font-size: 12p
 .bar { stroke-width: 8; stroke-linecap: round } .box { fill: #f6f8fa; stroke: #d1d9e0 }
 .arrow { stroke: #59636e; fill: none }
 @media (prefers-color-scheme: dark) {
-text { fill: #e6edf3 } .small { fill: #9198a1 } .ours { fill: #4493f8; stroke: #4493f8 }
+text { fill: #e6edf3 } .small { fill: #9198a1 } .value { stroke: #131416 } .ours { fill: #4493f8; stroke: #4493f8 }
 .other { fill: #545d68; stroke: #545d68 } .line { stroke: #9198a1 }
 .box { fill: #151b23; stroke: #3d444d } .arrow { stroke: #9198a1 }
 .limit { stroke: #f0883e } .limit-text { fill: #f0883e } }"""
@@ -98,6 +99,11 @@ def bars(chart: Bars) -> str:
         if chart.other:
             yield f'<rect class="other" x="{LEFT}" y="27" width="10" height="10"/>'
             yield text(LEFT + 16, 36, chart.other, "small")
+        if chart.limit is not None:
+            x = LEFT + scale * chart.limit
+            bottom = 52 + len(chart.bars) * ROW
+            yield f'<line class="limit" x1="{x:g}" y1="46" x2="{x:g}" y2="{bottom}"/>'
+            yield text(x, bottom + 14, chart.limit_text, "small middle limit-text")
         for number, bar in enumerate(chart.bars):
             top = 52 + number * ROW
             yield text(0, top + 17, bar.label)
@@ -105,18 +111,13 @@ def bars(chart: Bars) -> str:
             if bar.other is not None:
                 shown = f"{bar.other:.3g}{chart.unit}"
                 yield from _bar(top + 15, scale * bar.other, shown, "other")
-        if chart.limit is not None:
-            x = LEFT + scale * chart.limit
-            bottom = 52 + len(chart.bars) * ROW
-            yield f'<line class="limit" x1="{x:g}" y1="46" x2="{x:g}" y2="{bottom}"/>'
-            yield text(x, bottom + 14, chart.limit_text, "small middle limit-text")
 
     return svg(52 + len(chart.bars) * ROW + 22, chart.title, body())
 
 
 def _bar(top: float, length: float, shown: str, kind: str) -> Iterator[str]:
     yield f'<rect class="{kind}" x="{LEFT}" y="{top:g}" width="{max(length, 1):.1f}" height="11"/>'
-    yield text(LEFT + max(length, 1) + 6, top + 10, shown, "small")
+    yield text(LEFT + max(length, 1) + 6, top + 10, shown, "small value")
 
 
 POWER = {

@@ -68,7 +68,7 @@ def _ask_a_model(data: ExactFacts) -> str:
         return _go_on(data)
     if data["run_id"] == "demo":
         return "Ask a language model: `lensbench init` writes a config for your server, then `lensbench run`."
-    return "Ask a language model: `lensbench run` with an `agent` that has one (docs/agents.md)."
+    return "Ask a language model: `lensbench run` with an `agent` that has one (`lensbench docs agents`)."
 
 
 def _lead(gate: GateVerdict, new: str, old: str) -> str:
