@@ -19,6 +19,7 @@ from lensbench.agents.sandbox import NO_SANDBOX, SYSTEM, Place, find_sandbox
 from lensbench.core.errors import UserError
 from lensbench.core.records import Call, Outcome, Record, RunId, from_json
 from lensbench.core.store import Discard, State, entries, run_files, state_of, view_of
+from lensbench.core.system.files import note_checksum
 from lensbench.core.system.redaction import Redactor
 from lensbench.core.tables import read_table
 from lensbench.plan.freeze import write_plan
@@ -28,6 +29,8 @@ from lensbench.runs import run as runs
 from lensbench.runs.run import KEPT_ANSWER, make_run, read_job
 from lensbench.runs.stopping import StopEverything, repeated, spent, why_stopped
 from lensbench.runs.validity import judge_validity
+from lensbench.workflow.begin import count_foreign
+from lensbench.workflow.damage import FolderCheck
 from lensbench.workflow.read_schedule import read_schedule
 from programs import run_module
 from small_benchmark import living
@@ -653,6 +656,44 @@ def test_a_job_that_is_killed_after_its_agent_ended_is_not_paid_for_twice(bench:
         "",
     )
     assert (spent(bench).runs, view_of(bench, run).exists()) == (1, True)
+
+
+KILLED_AT = """
+import os, sys
+from lensbench.core.system import files
+from lensbench.runs.run import main
+steps = int(sys.argv.pop())
+def killed(step):
+    def counted(*given):
+        global steps
+        steps -= "record.json" in str(given)
+        steps or os.kill(os.getpid(), 9)
+        step(*given)
+    return counted
+files.note_checksum = killed(files.note_checksum)
+files._replace = killed(files._replace)
+main()
+"""
+"""Ends a run at the step of this number of those that write its record: first it is noted and then written, and both
+again for what the teardown adds."""
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 4])
+def test_a_run_that_is_killed_at_any_step_of_writing_its_record_is_booked_once(
+    bench: Path, step: int
+) -> None:
+    fails = ["/bin/sh", "-c", "exit 3"]
+    plan(bench, "echo $$", conditions={"without": {"teardown": fails}, "with": {"mcp": "mcp.json"}})
+    note_checksum(bench, "attempts/bert-with/1/record.json", b"of a run before")
+    job = [sys.executable, "-P", "-c", KILLED_AT, *RUN_ANNA[4:], bench, str(step)]
+    assert subprocess.run(job, check=False).returncode == -9
+    (entry,) = entries(bench, RUN)
+    has_record = entry.record.exists()
+    assert FolderCheck(bench).damages == []
+    count_foreign(bench, [(RUN.stem, entry)] if has_record else [])
+    assert spent(bench).runs == 1
+    assert (make_run(read_job(bench, RUN, 0)) == KEPT_ANSWER) == has_record
+    assert spent(bench).runs == (1 if has_record else 2)
 
 
 def killed_while_checking(bench: Path) -> None:

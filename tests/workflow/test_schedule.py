@@ -14,6 +14,7 @@ from lensbench.core.store import withdraw
 from lensbench.core.system.files import write_json
 from lensbench.plan.freeze import write_plan
 from lensbench.runs.stopping import spent
+from lensbench.workflow import begin as beginning
 from lensbench.workflow.begin import begin, follow_store
 from lensbench.workflow.read_schedule import frozen_schedule, read_schedule
 from lensbench.workflow.schedule import Schedule, run_of
@@ -253,6 +254,28 @@ def test_attempts_of_another_machine_are_taken_only_with_the_same_settings(
         "t1-with/1",
     ]
     assert spent(merged.folder).runs == 2
+
+
+def test_an_attempt_of_another_machine_is_counted_once_by_a_start_that_is_killed(
+    config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(config)
+    follow_store(schedule_of(config), is_dry=False)
+    same = schedule_of(config, run_id="same")
+    finish(same, RUN._replace(task="t1"))
+    shutil.copytree(same.folder / "attempts", "bench/r/attempts", dirs_exist_ok=True)
+    merged = schedule_of(config)
+    with monkeypatch.context() as patched:
+        patched.setattr(beginning, "note_checksum", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            follow_store(merged, is_dry=False)
+    for _ in range(2):
+        follow_store(merged, is_dry=False)
+        assert spent(merged.folder).runs == 2
+
+
+def interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def test_a_folder_of_the_first_layout_is_refused_in_one_line(config: dict[str, Any]) -> None:

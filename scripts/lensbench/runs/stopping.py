@@ -128,6 +128,8 @@ class Ledger:
     """Attempts of unknown cost: killed with lensbench, or of an agent that showed no cost; and requests likewise."""
     cut: list[list[float]] = field(default_factory=list)
     """Attempts whose output was cut off: the least that each cost in US dollars, and its hours."""
+    elsewhere: str = ""
+    """The attempt of another machine that was added last."""
 
     @property
     def usd_known(self) -> float:
@@ -207,6 +209,16 @@ def spend(folder: Path, outcome: Outcome, hours: float) -> None:
         ledger.at_work -= 1
 
 
+def spend_elsewhere(folder: Path, attempt: str, outcome: Outcome, hours: float) -> None:
+    """Counts an attempt that another machine made, and adds what it cost. The last one is added once: its caller notes
+    it afterwards, and may be killed before."""
+    with _ledger(folder) as ledger:
+        if ledger.elsewhere != attempt:
+            ledger.runs += 1
+            ledger.add(outcome, hours)
+            ledger.elsewhere = attempt
+
+
 def spend_on_request(folder: Path, outcome: Outcome) -> None:
     """Adds what a request cost that is no attempt: a judge's, or the preflight's question. If that is unknown, as much
     as the dearest attempt."""
@@ -258,8 +270,10 @@ def _parse(text: str) -> Ledger | None:
     try:
         amounts = json.loads(text or "{}")
         cut = [[float(usd), float(hours)] for usd, hours in amounts.pop("cut", [])]
+        elsewhere = str(amounts.pop("elsewhere", ""))
         known = {"hours_known": amounts.get("hours", 0), **amounts}
-        return Ledger(**{name: float(value) for name, value in known.items()}, cut=cut)
+        numbers = {name: float(value) for name, value in known.items()}
+        return Ledger(**numbers, cut=cut, elsewhere=elsewhere)
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
 

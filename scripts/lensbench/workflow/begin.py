@@ -29,7 +29,7 @@ from lensbench.core.store import (
 from lensbench.core.system.claim import claim
 from lensbench.core.system.files import note_checksum, read_checksums, write_atomic, write_json
 from lensbench.core.system.trial import try_machine
-from lensbench.runs.stopping import spend, start_attempt
+from lensbench.runs.stopping import spend_elsewhere
 from lensbench.workflow.damage import FOREIGN, Damage, FolderCheck, read_index, write_index
 from lensbench.workflow.schedule import Schedule
 
@@ -73,7 +73,7 @@ def follow_store(schedule: Schedule, is_dry: bool) -> None:
             for entry in own
             if RECORD in entry.files
         ]
-        _count_foreign(schedule.folder, attempts)
+        count_foreign(schedule.folder, attempts)
         _write_journals(schedule, attempts)
         plan = RunFolder(schedule.folder).plan
         if plan.exists() and not Path(schedule.plan_mark).exists():
@@ -110,7 +110,7 @@ def _write_journals(schedule: Schedule, attempts: list[tuple[str, Entry]]) -> No
             write_atomic(path, "".join(sorted(lines)))
 
 
-def _count_foreign(folder: Path, attempts: list[tuple[str, Entry]]) -> None:
+def count_foreign(folder: Path, attempts: Iterable[tuple[str, Entry]]) -> None:
     """Adds what attempts cost that were copied here from another machine: those whose records were not noted here."""
     checksums = read_checksums(folder)
     is_list_lost = RunFolder(folder).spent.exists() and not any(
@@ -121,8 +121,8 @@ def _count_foreign(folder: Path, attempts: list[tuple[str, Entry]]) -> None:
             content = entry.record.read_bytes()
             record = from_json(content.decode())
             if record.source == "run" and not is_list_lost:
-                start_attempt(folder)
-                spend(folder, record.outcome, (record.attempt.duration_s or 0) / 3600)
+                hours = (record.attempt.duration_s or 0) / 3600
+                spend_elsewhere(folder, name, record.outcome, hours)
             note_checksum(folder, name, content)
 
 

@@ -36,7 +36,8 @@ def keep_from_others() -> None:
 
 
 def write_atomic(path: Path, content: str | bytes) -> None:
-    """Writes beside `path` and renames; creates missing folders. Lone surrogates become question marks."""
+    """Writes beside `path` and renames; creates missing folders. Lone surrogates become question marks. The checksum is
+    noted first: a record without a note is another machine's, wherever the process that wrote it was killed."""
     data = content.encode(errors="replace") if isinstance(content, str) else content
     real = Path(
         os.path.realpath(path.parent), path.name
@@ -50,10 +51,10 @@ def write_atomic(path: Path, content: str | bytes) -> None:
     name = real.relative_to(folder).as_posix()
     if name.endswith(_KEPT_TWICE):
         _replace(RunFolder(folder).copies / name, data)
-    _replace(path, data)
     of_store = name.startswith(f"{RunFolder.attempts}/") and name.endswith(".json")
     if name == RunFolder.timing or of_store or not name.startswith(_NOT_NOTED):
         note_checksum(folder, name, data)
+    _replace(path, data)
 
 
 def _replace(path: Path, data: bytes) -> None:
@@ -71,7 +72,17 @@ def note_checksum(folder: Path, name: str, data: bytes) -> None:
     """Appends the checksum of a file in the run folder to the list."""
     with open(RunFolder(folder).checksums, "a", encoding="utf-8") as checksums:
         lock(checksums)
-        checksums.write(f"{hashlib.sha256(data).hexdigest()}  {name}\n")
+        checksums.write(f"{_checksum_line(name, data)}\n")
+
+
+def was_noted(folder: Path, name: str, data: bytes) -> bool:
+    """True when the list has this content of a file, as its newest or as one before."""
+    text = RunFolder(folder).checksums.read_text(errors="replace", encoding="utf-8")
+    return _checksum_line(name, data) in text.split("\n")
+
+
+def _checksum_line(name: str, data: bytes) -> str:
+    return f"{hashlib.sha256(data).hexdigest()}  {name}"
 
 
 def read_checksums(folder: Path) -> dict[str, str]:
