@@ -184,7 +184,7 @@ POSITIONS = (
     Position("HARM", -13, -2, "below 0"),
     Position("NO-GO", -6, 4, "ends below the effect"),
     Position("SAVES", -7, 4, "above -10, and 30% cheaper"),
-    Position("COSTS", -6, 3, "ends below the effect, and 40% dearer"),
+    Position("COSTS", -6, 3, "ends below the effect, costs 40% more"),
     Position("INCONCLUSIVE", -3, 12, "0 and the effect both fit"),
 )
 EFFECT, MARGIN = 5, 10
