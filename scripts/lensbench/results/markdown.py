@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
+
+from markdown_it import MarkdownIt
+from markupsafe import Markup
 
 from lensbench.core import numbers
 from lensbench.core.errors import printable
@@ -16,6 +20,7 @@ from lensbench.results.presented import FEWEST_TASKS_OF_GROUP, shown_difference
 from lensbench.runs.reasons import REASONS
 from lensbench.scores.gate_words import level_text, with_noun
 from lensbench.scores.intervals import LARGEST, Estimate
+from lensbench.scores.quantities import QUANTITIES
 
 MANY_DISCARDS = 4
 """Above this many discards the cause has to be looked for (protocol, section 6)."""
@@ -98,13 +103,13 @@ def render(
     environment.filters |= {
         "cell": cell,
         "sentence": sentence,
-        "percent": numbers.percent,
+        "percent": exactly(numbers.percent),
         "points": numbers.points,
-        "seconds": numbers.seconds,
-        "number": numbers.number,
-        "delta": numbers.signed_number,
+        "seconds": exactly(numbers.seconds),
+        "number": exactly(numbers.number),
+        "delta": exactly(numbers.signed_number),
         "yes_no": lambda value: {"yes": "Yes", "no": "No"}.get(value, numbers.MISSING),
-        "precise": lambda value: numbers.rounded(value, 2),
+        "precise": lambda value: numbers.rounded(Fraction(str(value)), 2),
         "names": lambda text: items(text) or [],
         "exact": lambda text: numbers.exact(text or ""),
         "interval_of_group": interval_of_group,
@@ -116,6 +121,7 @@ def render(
     }
     environment.globals |= {
         "interval": numbers.interval,
+        "quantities": tuple(QUANTITIES),  # JSON has lost the order
         "reasons": REASONS,
         "unknown_reason": {
             "meaning": "a reason from another version",
@@ -124,6 +130,19 @@ def render(
         "many_discards": MANY_DISCARDS,
     }
     return environment.get_template(template).render(data)
+
+
+def exactly(show: Callable[[Fraction | None], str]) -> Callable[[Any], str]:
+    """A filter that formats numbers from JSON and tables as exact numbers."""
+    return lambda value: show(None if value in (None, "") else Fraction(str(value)))
+
+
+def as_html(text: str) -> Markup:
+    """Our Markdown, in which foreign texts are escaped, as HTML; columns of numbers are of class n."""
+    html = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    html = html.replace('style="text-align:right"', 'class="n"')
+    html = html.replace("<table>", '<div class="scroll" tabindex="0"><table>')
+    return Markup(html.replace("</table>", "</table></div>"))
 
 
 def _findable(share: float | None) -> str:

@@ -29,13 +29,13 @@ from lensbench.judging.shown_answers import read_tasks
 from lensbench.plan.frozen import frozen_tasks
 from lensbench.results import charts
 from lensbench.results.charts import sign, signed
-from lensbench.results.markdown import MANY_DISCARDS, PAGE_FILTERS
+from lensbench.results.markdown import PAGE_FILTERS, as_html, exactly
+from lensbench.results.markdown import render as render_markdown
 from lensbench.results.page import data, pairs
 from lensbench.results.page.data import Inputs, pair_address, run_address
 from lensbench.results.page.pairs import PairPage
 from lensbench.results.presented import FEWEST_TASKS_OF_GROUP, shown_difference
 from lensbench.results.results_file import Results
-from lensbench.runs.reasons import REASONS
 from lensbench.scores.quantities import QUANTITIES
 from lensbench.scores.run_tables import Tables, read_tables
 from lensbench.scores.saving import quantities_of
@@ -44,7 +44,7 @@ from lensbench.scores.saving import quantities_of
 def page_environment() -> Environment:
     environment = template_environment(html=True)
     environment.filters |= {
-        "minus": lambda text: text.replace("-", "\u2212"),
+        "minus": _minus,
         "percent": _exactly(numbers.percent),
         "seconds": _exactly(numbers.seconds),
         "number": _exactly(numbers.number),
@@ -60,18 +60,17 @@ def page_environment() -> Environment:
         "code": lambda text: Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text)))),
         **PAGE_FILTERS,
     }
-    environment.globals |= {
-        "quantities": tuple(QUANTITIES),
-        "fewest_tasks": FEWEST_TASKS_OF_GROUP,
-    }  # JSON has lost the order
+    environment.globals["fewest_tasks"] = FEWEST_TASKS_OF_GROUP
     return environment
 
 
+def _minus(text: str) -> str:
+    return text.replace("-", "\u2212")
+
+
 def _exactly(show: Callable[[Fraction | None], str]) -> Callable[[Any], str]:
-    """A filter that formats numbers from JSON and tables as exact numbers, with U+2212 as the minus."""
-    return lambda value: show(None if value in (None, "") else Fraction(str(value))).replace(
-        "-", "\u2212"
-    )
+    """As in Markdown, with U+2212 as the minus."""
+    return lambda value: _minus(exactly(show)(value))
 
 
 ENDS = 40
@@ -148,8 +147,7 @@ def render(folder: Path, inputs: Inputs) -> Iterator[tuple[str, str]]:
         judges=inputs.results["judging"],
         durations=partial(_durations, inputs),
         plan=plan,
-        reasons=REASONS,
-        many_discards=MANY_DISCARDS,
+        shared=partial(_shared, inputs),
         hashes=_hashes(folder),
         outcome=_outcome,
         discarded_because=partial(_discarded_because, inputs),
@@ -160,6 +158,11 @@ def render(folder: Path, inputs: Inputs) -> Iterator[tuple[str, str]]:
         for task in plan["order"]:
             pair = pairs.pair_page(folder, inputs, task, trial)
             yield from _pages_of_answers(environment, folder, inputs, pair)
+
+
+def _shared(inputs: Inputs, name: str, **more: object) -> Markup:
+    """A part of results.md that stands on the page as well."""
+    return as_html(render_markdown({**inputs.results, **more}, f"{name}.md.j2"))
 
 
 def _pages_of_answers(
