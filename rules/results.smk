@@ -51,7 +51,7 @@ rule results:
                 "checked.md",
                 "discards.md",
                 "figures.md",
-                "judges.md",
+                "trust.md",
                 "ladder.md",
                 "pairwise.md",
                 "rests_on.md",

@@ -15,11 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from lensbench.core.conditions import shown_names
 from lensbench.core.errors import UserError, printable_lines
-from lensbench.core.frozen_plan import Plan, RepositoryFacts
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId, sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import run_files
@@ -27,29 +25,29 @@ from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.locks import locked
 from lensbench.core.system.processes import WORKFLOW, adopt_orphans, end_children
 from lensbench.core.system.program import Parser, only_config, run_program
-from lensbench.core.tasks import Category, Folder, Task
+from lensbench.core.tasks import Category, Criterion, Folder, Task
 from lensbench.plan.config import Config, Controls, Gate
 from lensbench.plan.freeze import make_plan, prompt_of, source_name
 from lensbench.plan.frozen import read_plan
 from lensbench.plan.reading import read_config
 from lensbench.plan.task_files import ScenarioSet
+from lensbench.plan.task_markdown import render
 from lensbench.repositories.prepare import facts_of, prepare, servers_of_stock
-from lensbench.repositories.sources.folder import location
-from lensbench.results.page.answers import safe_html
-from lensbench.results.page.page import page_environment, style_of_the_page
+from lensbench.results.page.data import pair_address
+from lensbench.results.results import write_everything
 from lensbench.runs.preflight import require
 from lensbench.runs.start_gate import PARTNER_LIMIT_S
 from lensbench.runs.stopping import clear
-from lensbench.runs.validity import judge_validity
-from lensbench_demo.side_by_side import Side, lines, read_sides
+from lensbench.scores.rescore import estimate_present
+from lensbench_demo.side_by_side import lines, read_sides
 
 EVALS = Path("bench") / "evals"
 TASK = "eval"
-PAGE = "eval.html"
+PAGE = pair_address(TASK, 1)
 
 
 def evaluate(config: Config, question: str, repo: str) -> Path:
-    """Runs the question in all conditions without an answer; returns the folder, which contains eval.html."""
+    """Runs the question in all conditions without an answer; returns the folder, which contains the page."""
     if not question.strip():
         raise UserError('there is no question; write it in quotes, such as "how does auth work?"')
     if config.agent.kind == "none":
@@ -61,10 +59,16 @@ def evaluate(config: Config, question: str, repo: str) -> Path:
         category=Category.EXPLORATORY,
         repository=Folder(path=repo),
         prompt=question,
-        criteria=(),
+        criteria=(Criterion(text="Nothing is scored."),),
     )
     settings = config.model_copy(
-        update={"run_id": TASK, "trials": 1, "controls": Controls(), "gate": Gate()}
+        update={
+            "run_id": TASK,
+            "trials": 1,
+            "controls": Controls(),
+            "gate": Gate(),
+            "judges": (),
+        }
     )
     plan = make_plan(settings, ScenarioSet((task,)), [])
     assert task.repository
@@ -77,10 +81,10 @@ def evaluate(config: Config, question: str, repo: str) -> Path:
         write_json(RunFolder(folder).plan, plan)
         write_json(RunFolder(folder).repositories, {source_name(task.repository): repository})
         write_atomic(RunFolder(folder).prompts / f"{TASK}.md", prompt_of(task, config.agent))
+        write_atomic(RunFolder(folder).tasks, render([task], "A question"))
         _make_runs(folder, settings, plan, task)
-        judge_validity(folder)
-        sides = read_sides(folder, plan, TASK)
-        write_atomic(folder / PAGE, render_page(plan, task, repository, sides))
+        estimate_present(folder)
+        write_everything(folder)
     return folder
 
 
@@ -121,26 +125,8 @@ def _make_runs(folder: Path, config: Config, plan: Plan, task: Task) -> None:
         raise UserError("\n".join(problems))
 
 
-def render_page(plan: Plan, task: Task, repository: RepositoryFacts, sides: Sequence[Side]) -> str:
-    """eval.html: everything that `show_eval` prints."""
-    assert task.repository
-    place = source_name(task.repository)
-    environment = page_environment()
-    environment.filters["markdown"] = lambda text: Markup(safe_html(text))
-    return environment.get_template("eval.html.j2").render(
-        **style_of_the_page(),
-        question=task.prompt,
-        sides=sides,
-        offline=plan["agent"]["kind"] == "offline",
-        conditions=" and ".join(side.name for side in sides),
-        repository=os.path.basename(location(place)),
-        settings=plan["settings_sha256"],
-        tree=repository["tree_sha256"],
-    )
-
-
 def show_eval(folder: Path, question: str) -> None:
-    """Prints what eval.html shows. Raises UserError when the folder has no answers."""
+    """Prints the answers and what the runs did. Raises UserError when the folder has no answers."""
     plan = read_plan(folder)
     print(*map(printable_lines, lines(question, read_sides(folder, plan, TASK))), sep="\n")
     if plan["agent"]["kind"] == "offline":

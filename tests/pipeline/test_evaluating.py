@@ -38,7 +38,7 @@ def ask(project: Project) -> Ask:
 
 
 def evals(project: Project) -> list[Path]:
-    return sorted((project.folder / "bench" / "evals").glob("*/eval.html"))
+    return sorted((project.folder / "bench" / "evals").glob("*/answers/eval.html"))
 
 
 def test_both_conditions_answer_at_once_and_are_not_asked_again_until_the_files_change(
@@ -51,13 +51,12 @@ def test_both_conditions_answer_at_once_and_are_not_asked_again_until_the_files_
     assert said.count("eval: `Cart` is in shop.py") == 2
     assert "proves nothing" in said
     page = evals(project)[0]
-    assert page.parent.name.startswith("task-eval-where-is-the-cart-")
+    folder = page.parent.parent
+    assert folder.name.startswith("task-eval-where-is-the-cart-")
     text = page.read_text()
     assert "An index said so." in text
     assert not re.search(r"<script|https?://", text)
-    records = [
-        json.loads(path.read_text()) for path in page.parent.glob("attempts/*/*/record.json")
-    ]
+    records = [json.loads(path.read_text()) for path in folder.glob("attempts/*/*/record.json")]
     assert all(record["attempt"]["number"] == 1 and record["opened_at"] for record in records)
     written = [path for path in project.folder.rglob("*") if path.is_file()]
     assert [path for path in written if b"s3cret" in path.read_bytes()] == []
@@ -80,7 +79,7 @@ def test_a_run_that_is_refused_or_would_not_count_says_why_and_is_made_again(
     assert "Traceback" not in said
     assert evals(project) == []
     assert "fake: a benchmark would not count this run. crashed: exit code 3" in ask()
-    assert "would not count" in evals(project)[0].read_text()
+    assert "crashed: exit code 3" in evals(project)[0].read_text()
     said = ask()
     assert "proves nothing" in said
     assert "would not count" not in said

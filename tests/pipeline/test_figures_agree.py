@@ -37,7 +37,7 @@ def test_all_five_outputs_show_the_same_figures_with_labels(finished: Project) -
         words = [figure[name] for name in ("treatment", "baseline", "change", "interval", "total")]
         assert markdown[label] == [words[1], words[0], *words[2:], tasks]
         assert summary[label] == ["fake", *words]
-        row = re.search(rf"<tr><th>{re.escape(label)}</th>(.*?)</tr>", page)
+        row = re.search(rf"(?s)<td>{re.escape(label)}</td>(.*?)</tr>", page)
         assert row, label
         cells = re.findall(r'<td class="n"[^>]*>(.*?)</td>', row[1])
         assert cells == [words[1], words[0], *words[2:], tasks]

@@ -53,7 +53,7 @@ EXAMPLES = (
     Example(
         "One question",
         "Asked with and without the server, side by side.",
-        "bench/evals/*/eval.html",
+        "bench/evals/*/answers/eval.html",
         f'lensbench ask "{QUESTION}" --repo click',
     ),
 )
