@@ -26,13 +26,11 @@ from lensbench.scores.estimates_file import EstimatesFile, decided_by_gate
 from lensbench.scores.gate_words import with_noun
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.needed import ASSUMED_BASELINES, MOST_TASKS, Truth, power_of, tasks_for
-from lensbench.scores.power import FEWEST_REPOSITORIES, tasks_needed, upper_sd
+from lensbench.scores.power import tasks_needed, upper_sd
 from lensbench.scores.run_tables import read_tables
 from lensbench.scores.saving import quantities_of
 
 SIZES = (12, 24, 48, 96)
-ICC = 0.14
-"""The share of the variance that tasks of a repository have in common: an assumption."""
 TRIALS = (1, 2, 3, 5)
 """The numbers of trials that are planned for."""
 DEFAULTS = cast("GateSettings", Gate().model_dump())
@@ -81,18 +79,6 @@ def shown_count(tasks: int | None) -> str:
     return f"over {MOST_TASKS}" if tasks is None else str(tasks)
 
 
-def repositories_needed(
-    sd: float, effect: float, tasks_each: int, icc: float, power: float, alpha: float
-) -> int | None:
-    """The number of repositories, with `tasks_each` tasks each, that a GO about repositories like these needs; with
-    less than 6 the claim is limited to these. `icc` is the share of the variance that tasks of a repository have in
-    common. None where MOST_TASKS tasks are not enough."""
-    spread = sd * math.sqrt(1 + (tasks_each - 1) * icc)
-    truth = Truth(effect / 100, spread / 100, tasks_each=float(tasks_each))
-    tasks = tasks_for_gain(truth, power, alpha, DEFAULTS)
-    return None if tasks is None else max(math.ceil(tasks / tasks_each), FEWEST_REPOSITORIES)
-
-
 class Needs(NamedTuple):
     """The parameters of a plan; effects and standard deviations in points."""
 
@@ -138,8 +124,6 @@ def plan_text(plan: Needs) -> str:
             f"If the spread is that of a pilot, plan with {pilots}.",
             f"Tasks, when {100 * plan.share:g}% of one trial's variance is the tasks' own, which trials do not reduce:",
             _tasks_by_trials(plan),
-            f"Repositories for {power}, when tasks of one repository share {100 * ICC:g}% of the variance:",
-            _repositories(plan),
             f"The smallest effect, in points, that is found with {power}:",
             _effects_by_size(plan),
             _for_saves(plan.sd, plan.power, plan.alpha, DEFAULTS, None),
@@ -164,18 +148,6 @@ def _tasks_by_trials(plan: Needs) -> str:
         for trials, spread in plan.spreads.items()
     ]
     return _table(["trials", "spread", *(f"tasks for {100 * power:g}%" for power in powers)], rows)
-
-
-def _repositories(plan: Needs) -> str:
-    needs = {
-        size: repositories_needed(plan.sd, plan.effect, size, ICC, plan.power, plan.alpha)
-        for size in (1, 2, 4, 8)
-    }
-    rows = []
-    for size, repositories in needs.items():
-        tasks = None if repositories is None else size * repositories
-        rows.append([size, "—" if repositories is None else repositories, shown_count(tasks)])
-    return _table(["tasks per repository", "repositories", "tasks"], rows)
 
 
 def _effects_by_size(plan: Needs) -> str:

@@ -23,7 +23,6 @@ from lensbench_archive.sample_size import (
     detectable,
     main,
     read_pilot,
-    repositories_needed,
     split,
 )
 from programs import refusal, run_here
@@ -62,16 +61,10 @@ def test_so_many_tasks_have_the_power_and_one_less_has_not_and_a_pilots_spread_i
     assert (upper_sd(1, 12), upper_sd(1, 24)) == pytest.approx((1.25, 1.16), abs=0.005)
 
 
-def test_the_parts_of_a_spread_give_it_back_and_shared_repositories_are_worth_less() -> None:
+def test_the_parts_of_a_spread_give_it_back() -> None:
     parts = split(14, 3, 0.24)
     assert parts.of(3) == pytest.approx(14)
     assert parts.tasks**2 / (parts.tasks**2 + parts.trials**2) == pytest.approx(0.24)
-    alone = repositories_needed(20, 10, 1, 0.3, 0.8, 0.05)
-    shared = repositories_needed(20, 10, 4, 0.3, 0.8, 0.05)
-    assert alone == 35
-    assert shared * 4 > alone
-    assert repositories_needed(20, 10, 4, 1.0, 0.8, 0.05) == pytest.approx(alone, abs=2)
-    assert repositories_needed(1, 50, 8, 0.0, 0.8, 0.05) == 6
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ MINERS: Sequence[Miner] = (
     flows.drafts,
     importers.drafts,
     callers.drafts,
-    decided.options,
 )
 
 
