@@ -1,8 +1,7 @@
 """Writes the results for people and for programs: two stages, one program (results/results.py).
 
 needs   all tables, judge_reliability.json, estimates.json, citations.json, the plan, the records, all answers, the templates
-leaves  results.json, results.md, summary.md (GitHub), junit.xml (other CI services), report.html, answers/ (a page per
-        pair, in answers/runs/ one per run)
+leaves  results.json, results.md, summary.md (GitHub), junit.xml (other CI services), report.html, answers/
 
 Rule citations stores the cited source lines, because archives do not contain the repositories.
 needs   validity.csv, the answers, repositories.json and the repositories
@@ -51,6 +50,7 @@ rule results:
                 "checked.md",
                 "discards.md",
                 "figures.md",
+                "groups.md",
                 "trust.md",
                 "ladder.md",
                 "pairwise.md",

@@ -139,9 +139,7 @@ def test_two_treatments_that_the_gate_compares_have_one_interval_in_every_table(
     row = re.search(
         rf"^\| {name} \| INCONCLUSIVE \| {POINTS} \| {ENDS} points \|", results, re.MULTILINE
     )
-    cells = re.search(
-        rf'<td class="n">{POINTS}</td>\s*<td class="n">{ENDS} points</td>', page
-    )
+    cells = re.search(rf'<td class="n">{POINTS}</td>\s*<td class="n">{ENDS} points</td>', page)
     assert row
     assert cells
     assert row.groups() == cells.groups() == said.groups()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from types import MappingProxyType
 from typing import NamedTuple, SupportsFloat
 
 from lensbench.core.records import RunId, trial_folder
@@ -37,7 +36,7 @@ class Inputs(NamedTuple):
     """The rows of decisions.csv, by run, in the order of the criteria."""
     verdicts: Mapping[RunId, Sequence[VerdictRow]]
     tasks: Mapping[str, Task]
-    citations: Mapping[str, Sequence[CitedSource]] = MappingProxyType({})
+    citations: Mapping[str, Sequence[CitedSource]]
     """The source lines cited in answers, by the stem of the run (results/citations.py)."""
 
 
@@ -75,19 +74,19 @@ def ends_of(rows: Sequence[Dumbbell], ends: int) -> tuple[Sequence[Dumbbell], st
     return [*rows[:ends], *rows[-ends:]], f"… {len(middle)} tasks between them: {words}"
 
 
-def interval_rows(estimates: Compared) -> list[tuple[ForestLine, Estimate]]:
-    """The lines of the forest plot, with estimates: overall, by category, by repository."""
+def interval_rows(estimates: Compared) -> list[ForestLine]:
+    """The lines of the forest plot: overall, by category, by repository."""
     score = estimates["score"]
     repositories = sorted(score["repositories"].items(), key=lambda item: (-item[1].n, item[0]))
     groups = [
-        _forest_line("all tasks", "overall", score["overall"]),
-        *(_forest_line(name, "category", own) for name, own in score["categories"].items()),
-        *(_forest_line(name, "repository", own) for name, own in repositories),
+        ("all tasks", "overall", score["overall"]),
+        *((name, "category", own) for name, own in score["categories"].items()),
+        *((name, "repository", own) for name, own in repositories),
     ]
-    return [row for row in groups if row[1].delta is not None]
+    return [_forest_line(*group) for group in groups if group[2].delta is not None]
 
 
-def _forest_line(name: str, kind: str, own: Estimate) -> tuple[ForestLine, Estimate]:
+def _forest_line(name: str, kind: str, own: Estimate) -> ForestLine:
     low = high = None
     if (
         own.low is not None
@@ -96,7 +95,7 @@ def _forest_line(name: str, kind: str, own: Estimate) -> tuple[ForestLine, Estim
     ):
         low = _percent(own.low)
         high = _percent(own.high)
-    return ForestLine(name, kind, own.n, _percent(own.delta or 0.0), low, high), own
+    return ForestLine(name, kind, own.n, _percent(own.delta or 0.0), low, high)
 
 
 class Loss(NamedTuple):

@@ -47,16 +47,9 @@ def page_environment() -> Environment:
         "minus": _minus,
         "percent": _exactly(numbers.percent),
         "seconds": _exactly(numbers.seconds),
-        "number": _exactly(numbers.number),
         "points": _exactly(numbers.points),
-        "sign": sign,
         "yes_no": lambda cell: cell or numbers.MISSING,
-        "as_points": lambda share: None if share is None else share * 100,
-        "signed": lambda value: numbers.MISSING if value is None else signed(value),
-        "decimal": lambda value, digits: (
-            numbers.MISSING if value is None else f"{value:.{digits}f}"
-        ),
-        "whole": lambda value: numbers.MISSING if value is None else f"{value:.0f}%",
+        "signed": lambda share: numbers.MISSING if share is None else signed(share * 100),
         "code": lambda text: Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text)))),
         **PAGE_FILTERS,
     }
@@ -93,8 +86,6 @@ def treatment_view(inputs: Inputs, treatment: str) -> dict[str, object]:
     ends, between = data.ends_of(rows, ENDS)
     difference = shown_difference(estimates)
     intervals = data.interval_rows(estimates)
-    lines = [line for line, _ in intervals[:_MOST_LINES]]
-    sentence = gate.sentence.removeprefix(f"{gate.verdict}: ")
     return {
         "name": treatment,
         "called": called,
@@ -103,8 +94,6 @@ def treatment_view(inputs: Inputs, treatment: str) -> dict[str, object]:
         "comparison": results["comparisons"][treatment],
         "needs": next((figures[name] for name in quantities_of(settings) if name in figures), None),
         "gate": gate,
-        "sentence": sentence[:1].upper() + sentence[1:],
-        "level": estimates["level"],
         "difference": difference,
         "overall": estimates["corrected"] or estimates["score"]["overall"],
         "rows": rows,
@@ -114,7 +103,7 @@ def treatment_view(inputs: Inputs, treatment: str) -> dict[str, object]:
         "losses": data.losses(inputs, treatment),
         "between": between,
         "ruler": partial(charts.ruler, difference, settings["effect"]),
-        "forest": partial(charts.forest, lines, settings["effect"]),
+        "forest": partial(charts.forest, intervals[:_MOST_LINES], settings["effect"]),
         "dumbbells": partial(charts.dumbbells, ends, between, (baseline, called)),
     }
 

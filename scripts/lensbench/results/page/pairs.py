@@ -11,7 +11,6 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import islice
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup, escape
@@ -67,8 +66,8 @@ class Column(NamedTuple):
     """The answer as it was written; empty if it does not count."""
     answer: MarkedAnswer | None
     judged: Mapping[int, ShownVerdict]
-    change: TestedChange | None = None
-    sources: Sequence[CitedSource] = ()
+    change: TestedChange | None
+    sources: Sequence[CitedSource]
     """The source lines cited in the answer (results/citations.py)."""
 
 
@@ -84,9 +83,9 @@ class PairPage(NamedTuple):
     columns: Sequence[Column]
     differences: Mapping[str, Markup | None]
     """By condition: its answer against the baseline's; None where they are too long to be compared."""
-    reference: Sequence[tuple[str, str]] = ()
+    reference: Sequence[tuple[str, str]]
     """The reference, as lines of a patch."""
-    lost: Mapping[str, Sequence[LostRow]] = MappingProxyType({})
+    lost: Mapping[str, Sequence[LostRow]]
     """By condition that lost the pair: what the runs show."""
 
 
@@ -161,7 +160,6 @@ def lost_rows(lost: LostPair[float]) -> list[LostRow]:
     return [
         *rows,
         row("Results of tools, estimated", _results),
-        row("The largest of them", _largest),
         row("Results that were cut", lambda run: _listed(run["cut"])),
         row("Calls that failed", lambda run: _listed(run["failed"])),
     ]
@@ -193,14 +191,6 @@ def _results(run: LostRun[float]) -> str:
     if run["share"] is None:
         return f"{tokens}; their part of the context is not shown"
     return f"{tokens}, {run['share']:.0%} of the context"
-
-
-def _largest(run: LostRun[float]) -> str:
-    if run["largest"] is None:
-        return NOT_SHOWN
-    if not run["largest"]:
-        return "none"
-    return f"{run['largest']}, about {run['largest_tokens']:,} tokens"
 
 
 def word_changes(before: str, after: str) -> Markup | None:
