@@ -16,6 +16,8 @@ from string import ascii_lowercase
 from typing import Any, NamedTuple
 from urllib.parse import quote, quote_plus, unquote
 
+import re2
+
 from lensbench.core.errors import UserError, printable
 from lensbench.core.handed_over import read_handed_over
 from lensbench.core.system.places import ROOT
@@ -79,8 +81,6 @@ def _pattern_of(text: str, place: str) -> str:
 
 
 def _compiled(pattern: str, place: str) -> Any:
-    import re2
-
     options = re2.Options()
     options.log_errors = False
     try:
@@ -171,8 +171,6 @@ class Redaction:
     @cached_property
     def _finder(self) -> Any:
         """The same for RE2, without groups."""
-        import re2
-
         options = re2.Options()
         options.max_mem = 1 << 30
         pattern = re.sub(r"\(\?P<t\d+>", "(?:", self._pattern.pattern)

@@ -20,8 +20,11 @@ from typing import TYPE_CHECKING, Any
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from lensbench.core.errors import UserError
+from lensbench.core.records import RunId
+from lensbench.core.store import view_of
+
 if TYPE_CHECKING:  # Snakemake imports every logger plugin at every start
-    from lensbench.core.records import RunId
     from lensbench.workflow.status import Status
 
 LINE_EVERY_S = 60.0
@@ -249,7 +252,6 @@ class LogHandler(LogHandlerBase):
         """Reads the run folder, and again if that takes a twentieth of the time at most, or no run is at work."""
         began = time.monotonic()
         if self._folder and (began >= self._read_at or not self._runs):
-            from lensbench.core.errors import UserError
             from lensbench.workflow.status import Status
 
             with suppress(OSError, UserError):
@@ -287,9 +289,6 @@ class LogHandler(LogHandlerBase):
 
 def _run_of(told: dict[str, Any]) -> tuple[Path, RunId] | None:
     """The run folder and the run of a job, from its file names, since another workflow may rename the rule."""
-    from lensbench.core.records import RunId
-    from lensbench.core.store import view_of
-
     names = told["wildcards"]
     if not {"trial", "task", "condition"} <= names.keys() or not told["output"]:
         return None
@@ -300,7 +299,6 @@ def _run_of(told: dict[str, Any]) -> tuple[Path, RunId] | None:
 
 
 def _print_headline(folder: Path) -> None:
-    from lensbench.core.errors import UserError
     from lensbench.workflow.finish import print_headline
 
     with suppress(UserError):
@@ -309,7 +307,6 @@ def _print_headline(folder: Path) -> None:
 
 def _why_broken() -> str:
     """What is wrong with the config files on the command line, file and line first; "" when nothing is."""
-    from lensbench.core.errors import UserError
     from lensbench.plan.reading import read_file
 
     named = dropwhile(lambda word: not word.startswith("--configf"), sys.argv[1:])

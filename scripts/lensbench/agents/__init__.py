@@ -188,26 +188,24 @@ def programs() -> dict[str, Program]:
     found = {}
     for kind in known_kinds()[:-1]:
         with suppress(UserError):  # another package's
-            found[kind] = getattr(load_adapter(kind), "PROGRAM", None)
-    return {kind: program for kind, program in found.items() if program}
-
-
-def _load(entry: EntryPoint) -> Adapter:
-    try:
-        adapter: Adapter = entry.load()
-        return adapter
-    except Exception as error:  # whatever is wrong in it
-        raise UserError(
-            f"agent.kind {entry.name!r}: {entry.value} cannot be loaded ({error}); repair or remove the package"
-        ) from None
+            program = getattr(load_adapter(kind), "PROGRAM", None)
+            if program:
+                found[kind] = program
+    return found
 
 
 def load_adapter(kind: str) -> Adapter:
     """The adapter for `agent.kind`. Raises ModuleNotFoundError when there is none, and UserError when that of another
     package cannot be loaded."""
-    if kind not in own_kinds() and kind in _foreign():
-        return _load(_foreign()[kind])
-    adapter: Adapter = importlib.import_module(
-        f"lensbench.agents.adapters.{kind.replace('-', '_')}"
-    )
-    return adapter
+    adapter: Adapter
+    if kind in own_kinds() or kind not in _foreign():
+        adapter = importlib.import_module(f"lensbench.agents.adapters.{kind.replace('-', '_')}")
+        return adapter
+    entry = _foreign()[kind]
+    try:
+        adapter = entry.load()
+        return adapter
+    except Exception as error:  # whatever is wrong in it
+        raise UserError(
+            f"agent.kind {kind!r}: {entry.value} cannot be loaded ({error}); repair or remove the package"
+        ) from None

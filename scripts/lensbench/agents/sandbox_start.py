@@ -10,9 +10,11 @@ in the sandbox: it listens at allowed addresses, limits processes, drops its pri
 
 from __future__ import annotations
 
+import _signal as signal  # type: ignore[import-not-found]  # `signal` itself imports much
 import gc
 import os
 import resource
+import select
 import struct
 import sys
 import time
@@ -20,7 +22,7 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # mypy takes it for true; at run time these would take longer than all the rest
     import socket
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, NoReturn
 
     Settings = dict[str, Any]
@@ -204,14 +206,6 @@ def _groups_of(process: int) -> list[tuple[str, str]]:
     ]
 
 
-def _remove_groups(groups: Iterable[str]) -> None:
-    for group in groups:
-        for _ in range(500):
-            if _remove(group):
-                break
-            time.sleep(0.02)
-
-
 def _make_group(group: str, values: dict[str, str]) -> bool:
     parent = os.path.dirname(group)
     if not f"{parent}/".startswith(f"{CGROUPS}/"):
@@ -328,9 +322,6 @@ def _watch(
 ) -> None:
     """Forwards connections and checks the disk until bubblewrap has ended; then notes a memory kill, and removes the
     control groups."""
-    import select
-    import signal
-
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit())
     _serve(listening)
     try:
@@ -346,7 +337,11 @@ def _watch(
             f"{folder}/{OUT_OF_MEMORY}",
             f"more than {limits['memory_gb']:g} GB of memory (limits.memory_gb)",
         )
-    _remove_groups(groups)
+    for group in groups:
+        for _ in range(500):
+            if _remove(group):
+                break
+            time.sleep(0.02)
 
 
 def _has_memory_kill(group: str) -> bool:
@@ -363,8 +358,6 @@ def _has_memory_kill(group: str) -> bool:
 
 def _watch_disk(sandbox: int, folder: str, disk: float, has_ended: Callable[[float], bool]) -> None:
     """Ends the process of the descriptor `sandbox` when `folder` has grown by more than `disk` bytes."""
-    import signal
-
     limit = _size(folder) + disk
     pause_s = DISK_CHECK_S
     while not has_ended(pause_s):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import _signal as signal  # type: ignore[import-not-found]  # `signal` itself imports much
 import os
+import select
 import sys
 import time
 
@@ -159,16 +160,27 @@ class LineReader:
             self._rest += part
 
 
-def copy(source: int, target: int, lines: LineReader) -> None:
-    """Passes everything on until the end of `source`, or of whoever reads `target`; then closes both."""
+def copy(source: int, target: int, lines: LineReader, words: dict[str, Any]) -> None:
+    """Passes everything on until the end of `source`, or of whoever reads `target`; then closes both. With other
+    `words`, message by message."""
+    rest = bytearray()
     try:
         while piece := os.read(source, PIPE_BYTES):
             is_small = lines.is_small
             if is_small:
                 lines.feed(piece)
-            _write(target, piece)
+            if not words:
+                _write(target, piece)
+            elif b"\n" in piece:
+                *ended, last = bytes(rest + piece).split(b"\n")
+                rest = bytearray(last)
+                for line in ended:
+                    _write(target, reworded(line, words) + b"\n")
+            else:
+                rest += piece
             if not is_small:
                 lines.feed(piece)
+        _write(target, bytes(rest))
     except OSError:
         pass
     lines.end()
@@ -180,27 +192,6 @@ def _write(target: int, piece: bytes) -> None:
     left = memoryview(piece)
     while left:
         left = left[os.write(target, left) :]
-
-
-def copy_reworded(source: int, target: int, lines: LineReader, words: dict[str, Any]) -> None:
-    """As `copy`, message by message, with other words."""
-    rest = bytearray()
-    try:
-        while piece := os.read(source, PIPE_BYTES):
-            lines.feed(piece)
-            rest += piece
-            if b"\n" not in piece:
-                continue
-            *ended, last = bytes(rest).split(b"\n")
-            rest = bytearray(last)
-            for line in ended:
-                _write(target, reworded(line, words) + b"\n")
-        _write(target, bytes(rest))
-    except OSError:
-        pass
-    lines.end()
-    os.close(source)
-    os.close(target)
 
 
 def reworded(message: bytes, words: dict[str, Any]) -> bytes:
@@ -250,13 +241,9 @@ def _copy_beside(
     os.chdir("/")
     tap = TapWriter(file, name)
     tap.write("", method="start")
-    asking = (agent[0], ends[0], LineReader(tap, TO_SERVER))
-    threading.Thread(target=copy, args=asking, daemon=True).start()
-    answers = LineReader(tap, FROM_SERVER)
-    if words:
-        copy_reworded(ends[1], agent[1], answers, words)
-    else:
-        copy(ends[1], agent[1], answers)
+    questions = LineReader(tap, TO_SERVER)
+    threading.Thread(target=copy, args=(agent[0], ends[0], questions, {}), daemon=True).start()
+    copy(ends[1], agent[1], LineReader(tap, FROM_SERVER), words)
     server.wait()
 
 
@@ -282,8 +269,6 @@ class Server:
 
     def wait(self) -> None:
         """Waits for the end of the process."""
-        import select
-
         poller = select.poll()
         for descriptor in self.descriptors:
             poller.register(descriptor, select.POLLIN)

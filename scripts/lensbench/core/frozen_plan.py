@@ -148,14 +148,6 @@ class SandboxSettings(TypedDict, total=False):
     """Python packages under test in change tasks: another release of them may contain the fix."""
 
 
-class BudgetSettings(TypedDict, total=False):
-    """The limits on cost: the keys of `budget` in the config."""
-
-    max_usd: ReadOnly[float | None]
-    max_runs: ReadOnly[int | None]
-    max_hours: ReadOnly[float | None]
-
-
 class PlannedPrices(TypedDict):
     """US dollars per million tokens of each kind."""
 
@@ -199,7 +191,8 @@ class Plan(TypedDict):
     model_mapping: ReadOnly[str]
     max_rounds: ReadOnly[int]
     sandbox: ReadOnly[NotRequired[SandboxSettings]]
-    budget: ReadOnly[NotRequired[BudgetSettings]]
+    budget: ReadOnly[NotRequired[Mapping[str, float | None]]]
+    """The limits on cost: the keys of `budget` in the config."""
     prices: ReadOnly[NotRequired[Mapping[str, ModelPrice]]]
     """The user's prices, by the pattern of a model's name."""
     judges: ReadOnly[Sequence[PlannedJudge]]

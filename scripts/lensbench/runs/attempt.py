@@ -245,17 +245,16 @@ def _with_asked_servers(outcome: Outcome, assignment: Assignment, place: Place) 
     offer = [call.name for call in outcome.calls or ()]
     if outcome.tools_offered is not None:
         offer = [*outcome.tools_offered]
-    responders = []
-    for name, status in (outcome.servers or {}).items():
+    servers = {**(outcome.servers or {})}
+    for name, status in servers.items():
         is_suspect = status == FAILED and name in assignment.mcp_servers
-        if not is_suspect or not tools_of([name], offer):
-            continue
-        if not unreachable(assignment, place, [name], {}, True):
-            responders.append(name)
-    if not responders:
-        return outcome
-    servers = {**(outcome.servers or {}), **dict.fromkeys(responders, CONNECTED)}
-    return replace(outcome, servers=servers)
+        if (
+            is_suspect
+            and tools_of([name], offer)
+            and not unreachable(assignment, place, [name], {}, True)
+        ):
+            servers[name] = CONNECTED
+    return outcome if outcome.servers is None else replace(outcome, servers=servers)
 
 
 def _ask(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from fractions import Fraction
 from functools import partial
 from itertools import chain
@@ -309,8 +310,6 @@ def controls(tables: Tables) -> list[ControlCheck]:
 
 def start_skews(tables: Tables) -> list[Fraction]:
     """Seconds between the first and the last start inside each task and trial, over valid runs, sorted."""
-    from datetime import datetime
-
     starts: dict[tuple[str, int], list[datetime]] = {}
     for record in tables.valid:
         if record.source == "run" and record.condition in compared(tables.plan):

@@ -102,12 +102,11 @@ _BASE = {
 def command(run: Assignment) -> Invocation:
     settings = run.settings
     base_url, token = gateway(settings)
-    base = {
-        key: value
-        for key, value in _BASE.items()
-        if not (run.reads_files and key == "project_doc_max_bytes")
-    }
-    base |= {"skills": {"bundled": {"enabled": False}}} if run.reads_skills else {}
+    base: Settings = dict(_BASE)
+    if run.reads_files:
+        del base["project_doc_max_bytes"]
+    if run.reads_skills:
+        base["skills"] = {"bundled": {"enabled": False}}
     off = {"command": "false", "enabled": False}
     servers: dict[str, Settings] = dict.fromkeys(run.denied_servers, off)
     for name, entry in run.mcp_servers.items():

@@ -318,16 +318,11 @@ def _recovered(events: list[Event]) -> bool:
         default=len(events),
     )
     ends = [event for event in events[at:] if event["type"] == "step_finish"]
-    minimum = (
-        2
-        if at < len(events)
-        and mapping(events[at].get("error")).get("name") == "ContextOverflowError"
-        else 1
-    )
-    return len(ends) >= minimum and text(mapping(ends[-1].get("part")).get("reason")) not in (
-        "",
-        "tool-calls",
-    )
+    names = [mapping(event.get("error")).get("name") for event in events[at : at + 1]]
+    fewest = 2 if "ContextOverflowError" in names else 1
+    if len(ends) < fewest:
+        return False
+    return text(mapping(ends[-1].get("part")).get("reason")) not in ("", "tool-calls")
 
 
 def _tokens(usages: list[Event]) -> dict[str, int]:

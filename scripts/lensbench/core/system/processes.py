@@ -239,14 +239,10 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
         process.stdout.close()
     for number in (signal.SIGTERM, signal.SIGKILL):
         if number == signal.SIGKILL or process.poll() is None:
-            _signal_group(process.pid, number)
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, number)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(TERM_GRACE_S)
-
-
-def _signal_group(leader: int, number: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(leader, number)
 
 
 def reap_children(grace_s: float = ENDING_S) -> bool:
