@@ -13,7 +13,10 @@ from lensbench_archive.verdict import main
 from programs import run_here
 
 DOCS = ROOT / "docs"
-FIGURES = yaml.safe_load((ROOT / "tests" / "documented_figures.yaml").read_text(encoding="utf-8"))
+FIGURES, SETTINGS = yaml.safe_load_all(
+    (ROOT / "tests" / "documented_figures.yaml").read_text(encoding="utf-8")
+)
+HEAD = re.compile(r"`python (benchmarks/.+?)`[.,](?: at)? [Cc]ommit ([0-9a-f]+), ([\d-]+)")
 CLAIM = re.compile(r"\*\*Measured by\*\* `python (.+?)`, commit ([0-9a-f]+), ([\d-]+)")
 
 
@@ -40,11 +43,15 @@ def test_a_figure_in_prose_is_that_of_its_source(
     assert shown == figure(rows(source)[row][column], shown)
 
 
-def test_every_percentage_of_the_evidence_has_a_source() -> None:
-    named = {re.findall(r"[\d,.]*\d%", words)[-1] for _, words, *_ in FIGURES if "%" in words}
-    text = re.sub(r"`[^`]*`", "", text_of("evidence"))
-    ordinary = {"5%", "3%"}  # the significance level, and what a row supposes
-    assert set(re.findall(r"[\d.]+%", text)) <= named | ordinary
+@pytest.mark.parametrize("page", SETTINGS)
+def test_every_percentage_of_a_page_has_a_source_or_is_a_setting(page: str) -> None:
+    named = {
+        re.findall(r"[\d,.]*\d%", words)[-1]
+        for where, words, *_ in FIGURES
+        if where == page and "%" in words
+    }
+    text = re.sub(r"```.*?```|`[^`]*`", "", text_of(page))
+    assert set(re.findall(r"[\d.]+%", text)) <= named.union(SETTINGS[page])
 
 
 def test_a_sandbox_of_its_own_network_lets_nothing_out() -> None:
@@ -68,12 +75,7 @@ def test_all_scenarios_of_the_store_hold() -> None:
 def test_every_claim_names_the_run_that_measured_it() -> None:
     heads = set()
     for page in (DOCS / "measured").glob("*.md"):
-        found = re.search(
-            r"`python (benchmarks/.+?)`[.,](?: at)? [Cc]ommit ([0-9a-f]+), ([\d-]+)",
-            page.read_text(encoding="utf-8"),
-        )
-        if found:
-            heads.add(found.groups())
+        heads.update(HEAD.findall(page.read_text(encoding="utf-8")))
     claims = CLAIM.findall(text_of("evidence"))
     assert len(claims) == 6
     assert set(claims) <= heads
@@ -89,21 +91,19 @@ def test_a_commit_that_a_page_names_is_in_the_history() -> None:
         for commit in re.findall(r"[Cc]ommit ([0-9a-f]{7,})", page.read_text(encoding="utf-8"))
     }
     assert named
-    command = ["git", "merge-base", "--is-ancestor"]
-    shallow = subprocess.run(
-        ["git", "rev-parse", "--is-shallow-repository"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
+    shallow = subprocess.check_output(
+        ["git", "rev-parse", "--is-shallow-repository"], cwd=ROOT, text=True
     )
-    if shallow.stdout.strip() == "true":
+    if shallow.strip() == "true":
         pytest.skip("needs the whole history")
     lost = [
         commit
         for commit in sorted(named)
         if subprocess.run(
-            [*command, commit, "HEAD"], cwd=ROOT, capture_output=True, check=False
+            ["git", "merge-base", "--is-ancestor", commit, "HEAD"],
+            cwd=ROOT,
+            capture_output=True,
+            check=False,
         ).returncode
     ]
     assert not lost
