@@ -112,6 +112,16 @@ def test_figures_are_written_as_people_read_them(shown: str, expected: str) -> N
     assert shown == expected
 
 
+@pytest.mark.parametrize(
+    ("share", "high", "is_ratio"),
+    [(1, None, True), (F(99, 100), None, False), (F(3, 4), 1, True), (F(3, 4), F(99, 100), False)],
+)
+def test_a_change_is_a_ratio_where_it_or_the_end_of_its_interval_reaches_the_double(
+    share: F, high: F | None, is_ratio: bool
+) -> None:
+    assert figures.reaches_double(share, high) is is_ratio
+
+
 @given(st.integers(-(10**9), 10**9).map(lambda value: F(value, 10**6)))
 def test_a_number_survives_its_table_cell(value: F) -> None:
     cell = figures.decimal(value)

@@ -142,6 +142,7 @@ def test_a_difference_that_people_correct_is_the_one_that_is_shown() -> None:
         ),
         ((7.0, 5.5, 9.0), (0.5, -0.2, 1.8), "; it took 8.0 times as long (6.5 to 10)."),
         ((-0.2, -0.5, 0.1), (-0.5, -0.7, -0.1), "; it cost 50% less."),
+        ((0.76, 0.4, 1.1), (None, None, None), "; it took 1.8 times as long (1.4 to 2.1)."),
         ((-0.25, -0.3, -0.2), (None, None, None), "; it took 25% less time."),
         ((0.02, -0.1, 0.2), (0.01, 0.0, 0.02), "(+4.2 points on average)."),
         ((0.02, None, None), (None, None, None), "(+4.2 points on average)."),

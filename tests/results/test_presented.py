@@ -63,7 +63,7 @@ def test_time_tokens_cost_and_counts_have_a_typical_change_in_their_unit() -> No
     assert figure("duration_s", paired("127", "100"), overall)[1:] == [
         "127s",
         "100s",
-        "+10%",
+        "1.1 times",
         "0.97 to 12 times",
         "1.27 times; largest task 38%",
         9,

@@ -112,6 +112,11 @@ def multiple(share: Fraction | float) -> str:
     return rounded(ratio, 1 if ratio < 10 else 0)
 
 
+def reaches_double(share: Fraction | float, high: Fraction | float | None) -> bool:
+    """True where a relative change, or the upper end of its interval, is read more easily as a ratio."""
+    return share >= 1 or (high is not None and high >= 1)
+
+
 def change_interval(
     low: Fraction | float | None, high: Fraction | float | None, unit: str = " times"
 ) -> str:

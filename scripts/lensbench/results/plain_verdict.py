@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lensbench.core.conditions import left_out
 from lensbench.core.distributions import f_sf
-from lensbench.core.numbers import change, change_interval, points
+from lensbench.core.numbers import change, change_interval, multiple, points, reaches_double
 from lensbench.core.rows import RunStatus
 from lensbench.judging.judges import FAILURES
 from lensbench.plan.ablation import NO_MEMBER
@@ -218,11 +218,11 @@ def _change(overall: Estimate, verb: str, words: tuple[str, str, str]) -> str:
     if not overall.delta or not (is_shown or is_same):
         return ""
     more, less, as_much = words
-    share = change(overall.delta)
-    if share.endswith("times"):
+    if reaches_double(overall.delta, overall.high):
         between = change_interval(overall.low, overall.high, "")
-        return f"{verb} {share} {as_much} ({between})"
-    return f"{verb} {share.lstrip('+-')} {more if overall.delta > 0 else less}"
+        return f"{verb} {multiple(overall.delta)} times {as_much} ({between})"
+    share = change(overall.delta).lstrip("+-")
+    return f"{verb} {share} {more if overall.delta > 0 else less}"
 
 
 def _next(data: ExactFacts, comparison: Compared) -> str:

@@ -85,11 +85,14 @@ def _figure(name: str, measure: Measure[Fraction], overall: Estimate) -> Figure:
         baseline = measure["paired_baseline"]
     delta, low, high = map(_exactly, (overall.delta, overall.low, overall.high))
     total = ""
+    change = quantity.difference(delta)
     if quantity.kind == "share":
-        delta = measure["delta"]
+        change = quantity.difference(measure["delta"])
         between = numbers.interval(low, high)
     elif quantity.kind == "log ratio":
         between = numbers.change_interval(low, high)
+        if delta is not None and numbers.reaches_double(delta, high):
+            change = f"{numbers.multiple(delta)} times"
         total = _total(measure)
     else:
         between = f"{quantity.difference(low)} to {quantity.difference(high)}"
@@ -101,7 +104,7 @@ def _figure(name: str, measure: Measure[Fraction], overall: Estimate) -> Figure:
         "label": label,
         "treatment": _counted(name, measure["pairs"], treatment) or quantity.amount(treatment),
         "baseline": _counted(name, measure["pairs"], baseline) or quantity.amount(baseline),
-        "change": quantity.difference(delta),
+        "change": change,
         "interval": between,
         "total": total,
         "tasks": measure["pairs"],
