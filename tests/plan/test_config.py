@@ -141,12 +141,11 @@ def test_the_command_line_and_the_last_file_with_a_key_win(project: Path, given:
     assert [line.split(": ")[0] for line in message.splitlines()] == ["b.yaml:1", "a.yaml:7"]
 
 
-def test_a_price_can_change_on_a_day(project: Path, given: Given) -> None:
-    price = "{input: 1, cache_read: 0, cache_write: 1, output: 2}"
-    written = f"prices: {{glm-5: {{input: 2, cache_read: 0, cache_write: 2, output: 4, changes: {{'2027-01-01': {price}}}}}}}"
-    (project / "prices.yaml").write_text(written)
-    prices = load_config({**given, **yaml.safe_load(written)}, ["prices.yaml"]).prices
-    assert [str(start) for start in prices["glm-5"].changes] == ["2027-01-01"]
+def test_a_price_that_changes_is_refused_with_what_to_write(project: Path, given: Given) -> None:
+    price = {"input": 1, "cache_read": 0, "cache_write": 1, "output": 2}
+    prices = {"glm-5": {**price, "changes": {"2027-01-01": price}}}
+    what = "is not a key of a price any more; write today's price, and the next one on its day"
+    assert refused({**given, "prices": prices}).endswith(f"prices.glm-5.changes {what}")
 
 
 def test_a_config_that_is_not_there_is_named_and_a_remote_repository_not_asked_for(

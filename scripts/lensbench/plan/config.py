@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from datetime import date as Day
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
@@ -364,8 +363,8 @@ class Budget(Strict):
     """Hours of agents' work, all attempts together."""
 
 
-class TokenPrices(Strict):
-    """US dollars per million tokens of each kind."""
+class Price(Strict):
+    """What a model costs, in US dollars per million tokens of each kind."""
 
     input: Annotated[Number, Field(ge=0)]
     """Tokens that no cache was asked for."""
@@ -375,13 +374,6 @@ class TokenPrices(Strict):
     """Tokens that went into the cache."""
     output: Annotated[Number, Field(ge=0)]
     """Tokens of the model, reasoning included."""
-
-
-class Price(TokenPrices):
-    """What a model costs, in US dollars per million tokens of each kind."""
-
-    changes: dict[Annotated[Day, Field(strict=False)], TokenPrices] = Field(default={})
-    """Prices that hold from a day on, such as `2027-01-01`."""
     date: str = ""
     """When it was looked up."""
     source: str = ""

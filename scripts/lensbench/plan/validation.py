@@ -118,6 +118,8 @@ def _unknown(key: str, section: KeyPath, model: type[BaseModel]) -> str:
         return f"is not a key of {'.'.join(map(str, section))!r}; its keys are {some_of([*own_keys], 6)}"
     if section[:1] == ("conditions",) and key in _OF_A_SERVER:
         return "is a key of MCP files; write it into such a file, and mcp: <file> here"
+    if section[:1] == ("prices",) and key == "changes":
+        return "is not a key of a price any more; write today's price, and the next one on its day"
     homes = [home for name, home in _places(model) if name == key]
     if homes:
         home = _section_name(min(homes, key=len))

@@ -51,13 +51,11 @@ def serve(root: Path, transport: str, port: int, log: Path | None) -> None:
 
     Raises UserError if the root is not a folder or the log cannot be written.
     """
-    from lensbench_demo.lens import stdio
-    from lensbench_demo.lens.calls import CallLog
+    from lensbench_demo.lens import calls, stdio, tools
     from lensbench_demo.lens.service import Service
-    from lensbench_demo.lens.tools import call
 
     service = Service(root)
-    call_tool = partial(call, service, CallLog(log) if log else None)
+    call_tool = partial(tools.call, service, calls.CallLog(log) if log else None)
     service.warm_up()
     if transport == "http":
         from lensbench_demo.lens import server

@@ -124,21 +124,16 @@ _ADAPTERS: dict[object, TypeAdapter[Any]] = {}
 """Class -> its reader, which takes longer to make than to use."""
 
 
-def _adapter(kind: type[T]) -> TypeAdapter[T]:
-    from pydantic import TypeAdapter
+def read_typed(path: Path, kind: type[T]) -> T:
+    """The output of a stage as the class that wrote it. Raises UserError if it is missing or of another form."""
+    from pydantic import TypeAdapter, ValidationError  # no run of an agent reads such a file
 
     if kind not in _ADAPTERS:
         with warnings.catch_warnings(action="ignore"):  # keys that are only read are no problem
             _ADAPTERS[kind] = TypeAdapter(kind)
-    return _ADAPTERS[kind]
-
-
-def read_typed(path: Path, kind: type[T]) -> T:
-    """The output of a stage as the class that wrote it. Raises UserError if it is missing or of another form."""
-    from pydantic import ValidationError  # no run of an agent reads such a file
-
     try:
-        return _adapter(kind).validate_json(path.read_bytes())
+        value: T = _ADAPTERS[kind].validate_json(path.read_bytes())
+        return value
     except OSError as error:
         problem = str(error)
     except ValidationError as error:
