@@ -7,7 +7,7 @@ Rule citations stores the cited source lines, because archives do not contain th
 needs   validity.csv, the answers, repositories.json and the repositories
 leaves  citations.json
 
-Outputs marked with `report` are also included in Snakemake's report (`snakemake --report`, docs/comparing.md).
+Outputs marked with `report` are also included in Snakemake's report (`snakemake --report`).
 
 Rule fail_on fails if the gate's verdict is listed in the config (`--config fail_on=HARM`); no rule depends on it.
 A failed job is rerun at every start, so a second start fails as well.
@@ -52,6 +52,7 @@ rule results:
                 "figures.md",
                 "groups.md",
                 "trust.md",
+                "warnings.md",
                 "ladder.md",
                 "pairwise.md",
                 "rests_on.md",

@@ -29,8 +29,7 @@ from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.tasks import Task
 from lensbench.plan.task_files import read_scenarios
-from lensbench.runs.reports import Report, parse_report
-from lensbench.runs.self_report import normalise_path
+from lensbench.runs.reports import parse_report
 
 BASELINE = "without"
 TREATMENT = "with"
@@ -299,9 +298,6 @@ def find_warnings(old_run: Finished) -> list[str]:
         "Tasks without any answer": unanswered,
         "Runs without an answer, although another condition has one": missing,
         "Answers without a report": unreported,
-        "Tasks whose cited files share names but no path, so the difference may not be real": _roots(
-            old_run, reports
-        ),
         "Runs whose answer came from a later attempt": late,
         "Runs with several rows in timing.csv, of which the last one counts": old_run.timing.repeated,
         "Runs in timing.csv that have no answer": sorted(timed - stems),
@@ -328,27 +324,6 @@ def find_warnings(old_run: Finished) -> list[str]:
     if not has_timing:
         warnings.append("There is no timing.csv: no run has a duration, and the model is unknown.")
     return [shown(warning) for warning in [*warnings, *old_run.timing.problems]]
-
-
-def _roots(old_run: Finished, reports: Mapping[RunId, Report]) -> list[str]:
-    """The tasks in which two conditions cite files with the same names but no common path: their roots may differ."""
-    citations: dict[RunId, set[str]] = {}
-    for run, report in reports.items():
-        workspace = old_run.workspaces[run.task]
-        citations[run] = {normalise_path(file, workspace) for file in report.files_used or ()}
-    tasks = []
-    for run, files in citations.items():
-        if run.condition != BASELINE:
-            continue
-        others = [run._replace(condition=name) for name in old_run.conditions[1:]]
-        if any(_same_names_only(files, citations.get(other, set())) for other in others):
-            tasks.append(run.task)
-    return tasks
-
-
-def _same_names_only(files: set[str], others: set[str]) -> bool:
-    names = set(map(basename, files))
-    return files.isdisjoint(others) and not names.isdisjoint(map(basename, others))
 
 
 def text(content: bytes) -> str:

@@ -24,6 +24,7 @@ from lensbench.core.system.program import Parser, run_program
 from lensbench.core.system.progress import Progress, step
 from lensbench.core.tables import write_table
 from lensbench.results.charts import Chart, ForestLine, forest
+from lensbench.results.markdown import as_html
 from lensbench.results.markdown import render as render_markdown
 from lensbench.results.page.page import page_environment, script_of_tables, style_of_the_page
 from lensbench_archive.matrix import Matrix, matrices_of
@@ -117,6 +118,7 @@ def write_site(
     page = template.render(
         **facts,
         picture=_picture(rows),
+        compared=as_html(render_markdown(facts, "compared.md.j2")),
         link=partial(os.path.relpath, start=output),
     )
     write_atomic(output / TABLE_PAGE, page)

@@ -128,7 +128,7 @@ def _make_runs(folder: Path, config: Config, plan: Plan, task: Task) -> None:
 def show_eval(folder: Path, question: str) -> None:
     """Prints the answers and what the runs did. Raises UserError when the folder has no answers."""
     plan = read_plan(folder)
-    print(*map(printable_lines, lines(question, read_sides(folder, plan, TASK))), sep="\n")
+    print(*map(printable_lines, lines(question, read_sides(folder))), sep="\n")
     if plan["agent"]["kind"] == "offline":
         print("No language model answered: this was the offline agent.")
     print("One pair proves nothing: only a benchmark over many tasks shows whether the tools help.")

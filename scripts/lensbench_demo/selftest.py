@@ -120,7 +120,7 @@ def judge(control: Control, planted: Planted, results: Results[float]) -> tuple[
         interval = "no interval"
         holds = control.stated[0] == control.stated[1]
     else:
-        interval = f"interval {_points(low)} to {_points(high)}"
+        interval = f"interval {numbers.points(low)} to {numbers.points(high)}"
         holds = low <= control.delta <= high
     is_right = verdict == "GO" if control.delta else verdict not in CLAIMS
     is_sound = not wrong and scores.keys() == planted.keys()
@@ -130,7 +130,7 @@ def judge(control: Control, planted: Planted, results: Results[float]) -> tuple[
         f"{len(planted) - len(wrong)} of {len(planted)} scores right",
         f"{control.baseline} {_percent(means['baseline'])}",
         f"{control.treatment} {_percent(means['treatment'])}",
-        f"delta {_points(overall.delta)}",
+        f"delta {numbers.points(overall.delta)}",
         interval,
         verdict,
     ]
@@ -147,10 +147,6 @@ def _is_delta(control: Control, planted: Planted, delta: float | None) -> bool:
 
 def _percent(share: float | None) -> str:
     return numbers.percent(None if share is None else Fraction(share))
-
-
-def _points(share: float | None) -> str:
-    return numbers.points(None if share is None else Fraction(share))
 
 
 def _broken(control: Control, project: Path) -> tuple[bool, str]:
@@ -172,7 +168,7 @@ def _broken(control: Control, project: Path) -> tuple[bool, str]:
     delta = results["comparisons"][control.treatment]["measures"]["score"]["delta"]
     verdict = results["estimates"][control.treatment]["gate"].verdict
     counts = [f"{count} {condition} {word}" for (condition, word), count in sorted(runs.items())]
-    found = f"{', '.join(counts)}, delta {_points(delta)}, {verdict}"
+    found = f"{', '.join(counts)}, delta {numbers.points(delta)}, {verdict}"
     ok = runs == expected and delta is None and verdict == "INCONCLUSIVE"
     return ok, f"refused; without the preflight {found}"
 

@@ -230,7 +230,6 @@ def test_what_breaks_the_rules_is_a_warning_in_the_results_and_nothing_is_to_do(
         "Tasks without any answer: two-exp-02.",
         "Runs without an answer, although another condition has one: one-dbg-01-glob, two-exp-01-without.",
         "Answers without a report: one-tgt-01-without, two-exp-01-glob.",
-        "Tasks whose cited files share names but no path, so the difference may not be real: one-dbg-01.",
         "Runs whose answer came from a later attempt: one-tgt-01-with (2).",
         "Runs with several rows in timing.csv, of which the last one counts: one-tgt-01-with.",
         "Runs in timing.csv that have no answer: two-exp-02-with.",

@@ -46,8 +46,8 @@ def test_both_conditions_answer_at_once_and_are_not_asked_again_until_the_files_
 ) -> None:
     said = ask()
     assert project.ledger() == ["eval-with", "eval-without"]
-    assert re.search(r"Tool calls +1 +1 *\n", said)
-    assert re.search(r"Tools +Grep 1 +Grep 1 *\n", said)
+    assert re.search(r"tool calls, observed +1 +1 *\n", said)
+    assert re.search(r"tools +Grep 1 +Grep 1 *\n", said)
     assert said.count("eval: `Cart` is in shop.py") == 2
     assert "proves nothing" in said
     page = evals(project)[0]
