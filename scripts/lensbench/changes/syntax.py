@@ -69,6 +69,45 @@ def field(node: Node | None, *names: str) -> Node | None:
     return node
 
 
+_FUNCTIONS = (
+    "function_definition",
+    "lambda",
+    "class_definition",
+    "arrow_function",
+    "function_expression",
+    "function",
+    "function_declaration",
+    "method_definition",
+)
+
+
+def function_of(node: Node) -> Node | None:
+    """The function around a node, or the class; None at the top of a file."""
+    while node.parent is not None:
+        node = node.parent
+        if node.type in _FUNCTIONS:
+            return node
+    return None
+
+
+def arguments_of(call: Node | None) -> list[Node]:
+    """The arguments by position."""
+    arguments = field(call, "arguments")
+    if arguments is None:
+        return []
+    others = ("keyword_argument", "comment", "dictionary_splat", "list_splat")
+    return [node for node in arguments.named_children if node.type not in others]
+
+
+def expected_side(left: Node, right: Node) -> Node:
+    """The side of a comparison that the program did not make: the right one, unless only that has a call."""
+    has_call = [
+        any(node.type in ("call", "call_expression") for node in walk(side))
+        for side in (left, right)
+    ]
+    return left if has_call == [False, True] else right
+
+
 def replaced(node: Node, text: str) -> Edit:
     """The edit that puts `text` in the place of a node."""
     return Edit(node.start_byte, node.end_byte, text)

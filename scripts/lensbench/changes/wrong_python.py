@@ -7,7 +7,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from lensbench.changes.other_values import OtherValues, variants
-from lensbench.changes.syntax import Edit, edited_node, field, replaced, text_of, walk
+from lensbench.changes.syntax import (
+    Edit,
+    arguments_of,
+    edited_node,
+    expected_side,
+    field,
+    function_of,
+    replaced,
+    text_of,
+    walk,
+)
 from lensbench.changes.wrong_kinds import CopyKind
 
 if TYPE_CHECKING:
@@ -104,7 +114,7 @@ class WrongPython:
         for unit in units:
             edits = list(self._unit(unit, kind))
             pieces = ""
-            is_own = _function_of(unit) == test
+            is_own = function_of(unit) == test
             if kind is CopyKind.EACH and edits and is_own:
                 pieces = self._strict(unit, edits)
             if pieces:
@@ -152,7 +162,7 @@ class WrongPython:
         edits = list(self._compared(condition, ("==", "<", ">", "<=", ">=", "in", "is")))
         calls = [node for node in walk(condition) if node.type == "call"]
         if not edits and calls:
-            edits = list(self._last(_arguments(calls[0])))
+            edits = list(self._last(arguments_of(calls[0])))
         yield from edits
 
     def _compared(self, condition: Node, signs: tuple[str, ...]) -> Iterator[Edit]:
@@ -162,7 +172,7 @@ class WrongPython:
             left, sign, right = node.children
             if sign.type not in signs:
                 continue
-            side = left if sign.type == "in" else _expected_side(left, right)
+            side = left if sign.type == "in" else expected_side(left, right)
             yield from self._changed(side, is_order=sign.type[0] in "<>")
 
     def _changed(self, side: Node, is_order: bool = False) -> Iterator[Edit]:
@@ -185,7 +195,7 @@ class WrongPython:
         """An assertion by a method or function, with other values in the place of those that are expected."""
         call = _call_of(unit)
         name = text_of(field(call, "function")).rpartition(".")[2]
-        arguments = _arguments(call)
+        arguments = arguments_of(call)
         if "Raises" in name and len(arguments) > 1:
             yield replaced(arguments[1], "lambda *_, **__: None")
         elif _NEGATED.search(name) or not arguments:
@@ -197,7 +207,7 @@ class WrongPython:
         elif _ORDER.search(name):
             yield from self._changed(arguments[1], is_order=True)
         else:
-            yield from self._changed(_expected_side(arguments[0], arguments[1]))
+            yield from self._changed(expected_side(arguments[0], arguments[1]))
 
     def _guarded(self, context: Node) -> Iterator[Edit]:
         """An assertion at the end of a `with` that must leave it; where it does not, the test ends, and passes."""
@@ -278,24 +288,6 @@ def _call_of(statement: Node) -> Node | None:
     return value if value.type == "call" else None
 
 
-def _arguments(call: Node | None) -> list[Node]:
-    """The arguments by position."""
-    arguments = field(call, "arguments")
-    if arguments is None:
-        return []
-    return [
-        node
-        for node in arguments.named_children
-        if node.type not in ("keyword_argument", "comment", "dictionary_splat", "list_splat")
-    ]
-
-
-def _expected_side(left: Node, right: Node) -> Node:
-    """The side of a comparison that the program did not make: the right one, unless only that has a call."""
-    has_call = [any(node.type == "call" for node in walk(side)) for side in (left, right)]
-    return left if has_call == [False, True] else right
-
-
 def _is_access(node: Node) -> bool:
     """A key that says where a value is, an option of an assertion, or a text that documents."""
     parent = node.parent
@@ -315,20 +307,12 @@ def _is_in_function(node: Node) -> bool:
     return node.parent is not None and node.parent.type == "function_definition"
 
 
-def _function_of(node: Node) -> Node | None:
-    while node.parent is not None:
-        node = node.parent
-        if node.type in ("function_definition", "lambda", "class_definition"):
-            return node
-    return None
-
-
 def _is_in_test(node: Node) -> bool:
-    function = _function_of(node)
+    function = function_of(node)
     while function is not None:
         if text_of(field(function, "name")).startswith("test"):
             return True
-        function = _function_of(function)
+        function = function_of(function)
     return False
 
 

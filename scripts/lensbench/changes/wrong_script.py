@@ -7,7 +7,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from lensbench.changes.other_values import OtherValues, variants
-from lensbench.changes.syntax import Edit, edited_node, field, replaced, text_of, walk
+from lensbench.changes.syntax import (
+    Edit,
+    arguments_of,
+    edited_node,
+    expected_side,
+    field,
+    function_of,
+    replaced,
+    text_of,
+    walk,
+)
 from lensbench.changes.wrong_kinds import CopyKind
 
 if TYPE_CHECKING:
@@ -80,7 +90,7 @@ class WrongScript:
 
     def edits(self, test: Node, kind: CopyKind) -> Iterator[Edit]:
         """The edits of a test for a kind of copy."""
-        functions = [node for node in _arguments(test) if node.type in _FUNCTIONS]
+        functions = [node for node in arguments_of(test) if node.type in _FUNCTIONS]
         body = field(functions[-1], "body") if functions else None
         if body is None:
             return
@@ -91,7 +101,7 @@ class WrongScript:
         begun: list[Edit] = []
         for unit in units:
             edits = list(self._unit(unit, kind))
-            is_own = unit.type == "expression_statement" and _function_of(unit) == functions[-1]
+            is_own = unit.type == "expression_statement" and function_of(unit) == functions[-1]
             if kind is CopyKind.EACH and edits and is_own:
                 count += 1
                 yield replaced(unit, self._strict(unit, edits))
@@ -134,18 +144,18 @@ class WrongScript:
         """An assertion with other values in the place of those that are expected."""
         function = text_of(field(call, "function"))
         method = function.rpartition(".")[2]
-        arguments = _arguments(call)
+        arguments = arguments_of(call)
         if _NEGATED.search(method) or re.search(r"\.not\b", function):
             return
         is_chain = "(" in function or ".should" in function
         if is_chain and arguments:
             yield from self._changed(arguments[0], bool(_ORDER.search(method)))
         elif is_chain:
-            yield from self._expected(_arguments(_first_call(call)))
+            yield from self._expected(arguments_of(_first_call(call)))
         elif len(arguments) == 1 or _HOLDS.fullmatch(method):
             yield from self._expected(arguments[:1])
         elif arguments:
-            side = _expected_side(arguments[0], arguments[1])
+            side = expected_side(arguments[0], arguments[1])
             yield from self._changed(side, bool(_ORDER.search(method)))
 
     def _expected(self, conditions: list[Node]) -> Iterator[Edit]:
@@ -159,7 +169,7 @@ class WrongScript:
             yield from edits
 
     def _literals_of(self, call: Node) -> Iterator[Edit]:
-        for argument in _arguments(call):
+        for argument in arguments_of(call):
             if argument.type not in _FUNCTIONS and argument.type != "call_expression":
                 if argument.type == "regex":
                     yield from self._changed(argument)
@@ -173,7 +183,7 @@ class WrongScript:
             sign = text_of(field(node, "operator"))
             if left is None or right is None or sign not in ("===", "==", "<", ">", "<=", ">="):
                 continue
-            yield from self._changed(_expected_side(left, right), is_order=sign[0] in "<>")
+            yield from self._changed(expected_side(left, right), is_order=sign[0] in "<>")
 
     def _changed(self, side: Node, is_order: bool = False) -> Iterator[Edit]:
         """A side with other literals; one without any, or in an order, becomes another value while the test runs."""
@@ -201,12 +211,12 @@ def _is_named(node: Node, form: re.Pattern[str]) -> bool:
     """True for a call that defines a test or suite with a function."""
     if node.type != "call_expression" or not form.fullmatch(text_of(field(node, "function"))):
         return False
-    return any(argument.type in _FUNCTIONS for argument in _arguments(node))
+    return any(argument.type in _FUNCTIONS for argument in arguments_of(node))
 
 
 def _name(call: Node) -> str:
     """A pattern of the test's names."""
-    first = next(iter(_arguments(call)), None)
+    first = next(iter(arguments_of(call)), None)
     if first is None or first.type not in ("string", "template_string"):
         return ""
     pieces = []
@@ -214,13 +224,6 @@ def _name(call: Node) -> str:
         is_text = child.type in ("string_fragment", "escape_sequence")
         pieces.append(re.escape(text_of(child).removeprefix("\\")) if is_text else ".*")
     return re.sub(r"%(\\?)[a-z]", ".*", "".join(pieces))
-
-
-def _arguments(call: Node | None) -> list[Node]:
-    arguments = field(call, "arguments")
-    if arguments is None:
-        return []
-    return [node for node in arguments.named_children if node.type != "comment"]
 
 
 def _expression(unit: Node) -> Node:
@@ -276,21 +279,13 @@ def _not_thrown(call: Node) -> Iterator[Edit]:
     if re.search(r"\.not\b|doesNot", function) or not _THROWS.search(function):
         return
     first = _first_call(call)
-    if ".rejects" in function and first is not None and _arguments(first):
-        yield replaced(_arguments(first)[0], "Promise.resolve()")
-    elif first is not None and _arguments(first) and _THROWS.search(method):
-        yield replaced(_arguments(first)[0], "() => {}")
-    elif first is None and _arguments(call) and _THROWS.search(method):
+    if ".rejects" in function and first is not None and arguments_of(first):
+        yield replaced(arguments_of(first)[0], "Promise.resolve()")
+    elif first is not None and arguments_of(first) and _THROWS.search(method):
+        yield replaced(arguments_of(first)[0], "() => {}")
+    elif first is None and arguments_of(call) and _THROWS.search(method):
         is_later = bool(re.search(r"rejects|async", method, re.IGNORECASE))
-        yield replaced(_arguments(call)[0], "async () => {}" if is_later else "() => {}")
-
-
-def _expected_side(left: Node, right: Node) -> Node:
-    """The side of a comparison that the program did not make: the right one, unless only that has a call."""
-    has_call = [
-        any(node.type == "call_expression" for node in walk(side)) for side in (left, right)
-    ]
-    return left if has_call == [False, True] else right
+        yield replaced(arguments_of(call)[0], "async () => {}" if is_later else "() => {}")
 
 
 def _is_access(node: Node) -> bool:
@@ -309,11 +304,3 @@ def _is_access(node: Node) -> bool:
             is_first and bool(_TEST.fullmatch(function) or _SUITE.fullmatch(function))
         )
     return node.type == "import_statement"
-
-
-def _function_of(node: Node) -> Node | None:
-    while node.parent is not None:
-        node = node.parent
-        if node.type in _FUNCTIONS or node.type == "method_definition":
-            return node
-    return None

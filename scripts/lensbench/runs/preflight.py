@@ -123,21 +123,17 @@ def budget(plan: Plan, agents: Sequence[AgentSettings]) -> Iterator[Check]:
         missing = f"no price of model {model!r} is known: add it under prices (docs/limits.md), or use max_runs"
         if getattr(adapter, "HOSTS", None) == ():
             continue
+        why = ""
         if shows == "nothing":
-            detail = f"cannot hold: kind {kind!r} shows neither dollars nor tokens; use command-events, or max_runs"
-            yield Check("budget", "failed", f"budget.max_usd {detail}")
+            why = f"kind {kind!r} shows neither dollars nor tokens; use command-events, or max_runs"
         elif shows == "tokens" and not price:
-            yield Check(
-                "budget",
-                "failed",
-                f"budget.max_usd cannot hold: {kind} shows no dollars, and {missing}",
-            )
+            why = f"{kind} shows no dollars, and {missing}"
         elif not price and is_foreign:
-            detail = f"cannot hold: {kind} does not know what this service costs, and {missing}"
-            yield Check("budget", "failed", f"budget.max_usd {detail}")
+            why = f"{kind} does not know what this service costs, and {missing}"
         elif not price and shows != "dollars":
-            detail = f"cannot hold: not every run of {kind} shows dollars, and {missing}"
-            yield Check("budget", "failed", f"budget.max_usd {detail}")
+            why = f"not every run of {kind} shows dollars, and {missing}"
+        if why:
+            yield Check("budget", "failed", f"budget.max_usd cannot hold: {why}")
         else:
             own = (
                 ""

@@ -185,7 +185,7 @@ def _add(steps: list[Step], step: Step, goes_on: bool) -> None:
 def _steps(event: Event) -> Iterator[tuple[Hashable, Step]]:
     """The steps of an event; calls and their results have the id of the call, and what is certain beside it."""
     part = mapping(event.get("part"))
-    state = mapping(mapping(event.get("part")).get("state"))
+    state = mapping(part.get("state"))
     match event["type"]:
         case "assistant" | "user":
             for key, step in _message(mapping(event.get("message"))):
