@@ -70,11 +70,6 @@ def detectable(sd: float, tasks: int, power: float = 0.8, alpha: float = 0.05) -
     return bisect_left(range(1000), power, key=power_at) / 10
 
 
-def tasks_for_gain(truth: Truth, power: float, alpha: float, settings: GateSettings) -> int | None:
-    """The tasks with which a first look gives a GO with this power; None where MOST_TASKS do not."""
-    return tasks_for("GO", truth, alpha / 2, settings, power)
-
-
 def shown_count(tasks: int | None) -> str:
     return f"over {MOST_TASKS}" if tasks is None else str(tasks)
 
@@ -98,7 +93,9 @@ class Needs(NamedTuple):
 
     def tasks(self, spread: float, power: float) -> int | None:
         """The tasks of this spread that give a GO."""
-        return tasks_for_gain(Truth(self.effect / 100, spread / 100), power, self.alpha, DEFAULTS)
+        return tasks_for(
+            "GO", Truth(self.effect / 100, spread / 100), self.alpha / 2, DEFAULTS, power
+        )
 
     def check(self) -> None:
         """Raises UserError for a number out of its range, such as a share where points are wanted."""
@@ -192,7 +189,7 @@ class Pilot(NamedTuple):
         """The tasks like these that give a GO, when this is the true effect in points."""
         spread = self.spread.of(trials) / 100
         truth = Truth(effect / 100, spread, self.baselines, self.tasks_each)
-        return tasks_for_gain(truth, power, alpha, self.gate)
+        return tasks_for("GO", truth, alpha / 2, self.gate, power)
 
 
 def read_pilot(folder: Path, share: float) -> list[Pilot]:

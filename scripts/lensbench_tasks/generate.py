@@ -101,54 +101,24 @@ def generate(
         overview = Survey.read(
             tree, lambda done, of: progress.now("reading the repository's files", done, of)
         )
-        progress.now("looking for questions")
+        counts = missing_of(count, earlier)
+        wanted = sum(counts.values())
+        examiner = Examiner(overview, names_of(config), progress, earlier, wanted)
         if is_offline(config):
-            return _mined(name, source, count, config, overview, earlier, progress)
-        return _written(name, source, count, config, folder, overview, earlier, progress)
-
-
-def _mined(
-    name: str,
-    source: Source,
-    count: int,
-    config: Config,
-    overview: Survey,
-    earlier: Sequence[Task],
-    progress: Progress,
-) -> Made:
-    """The questions of the miners."""
-    writer = Miners(overview, name, source, config.seed, earlier)
-    counts = missing_of(count, earlier)
-    wanted = sum(counts.values())
-    examiner = Examiner(overview, names_of(config), progress, earlier, wanted)
-    fates = run_rounds(writer, examiner, counts)
-    return Made(name, source, "the miners (no language model)", wanted, fates, overview)
-
-
-def _written(
-    name: str,
-    source: Source,
-    count: int,
-    config: Config,
-    folder: Path,
-    overview: Survey,
-    earlier: Sequence[Task],
-    progress: Progress,
-) -> Made:
-    """The tasks of the config's agent."""
-    counts = missing_of(count, earlier)
-    wanted = sum(counts.values())
-    asked = asked_agent(config, folder)
-    progress.usd = lambda: asked.ledger.usd_so_far
-    progress.now(f"asking {config.agent.kind} for tasks", 0, wanted)
-    writer = Author(name, source, overview.root, asked, last_numbers(name, earlier))
-    examiner = Examiner(overview, names_of(config), progress, earlier, wanted)
-    fates = run_rounds(writer, examiner, counts)
-    notes = list(_lacking(fates, counts))
-    if asked.spent_all:
-        notes.insert(0, f"the budget of {config.budget.max_usd} US dollars ended the work")
-    author = config.agent.model or config.agent.kind
-    return Made(name, source, author, wanted, fates, overview, notes)
+            progress.now("looking for questions")
+            miners = Miners(overview, name, source, config.seed, earlier)
+            fates = run_rounds(miners, examiner, counts)
+            return Made(name, source, "the miners (no language model)", wanted, fates, overview)
+        asked = asked_agent(config, folder)
+        progress.usd = lambda: asked.ledger.usd_so_far
+        progress.now(f"asking {config.agent.kind} for tasks", 0, wanted)
+        author = Author(name, source, tree, asked, last_numbers(name, earlier))
+        fates = run_rounds(author, examiner, counts)
+        notes = list(_lacking(fates, counts))
+        if asked.spent_all:
+            notes.insert(0, f"the budget of {config.budget.max_usd} US dollars ended the work")
+        writer = config.agent.model or config.agent.kind
+        return Made(name, source, writer, wanted, fates, overview, notes)
 
 
 def _lacking(fates: Sequence[CandidateResult], counts: Mapping[Category, int]) -> Iterator[str]:
