@@ -81,14 +81,9 @@ def import_run(
         write_table(RunFolder(folder).published, SCORE_COLUMNS, rows_of(scores_by_run))
     for written, (run, answer) in enumerate(old_run.answers.items()):
         step(f"writing {folder}", written, len(old_run.answers))
-        entry = new_entry(folder, run)
         timing = old_run.timing.runs.get((run.task, run.condition))
-        write_atomic(entry.answer, cut_answer(answer))
-        write_atomic(
-            entry.record, to_json(record_of(run, answer, timing, old_run.workspaces[run.task]))
-        )
-        note_made(folder, 1, entry)
-        show(folder, run)
+        record = record_of(run, answer, timing, old_run.workspaces[run.task])
+        write_run(folder, record, cut_answer(answer))
     if len(set(old_run.workspaces.values())) > 1:
         write_atomic(
             RunFolder(folder).imported / TASKS, render(_with_repositories(old_run), "Tasks")
@@ -96,6 +91,15 @@ def import_run(
     write_plan(load_config(_settings(old_run, folder, warnings)), [], folder)
     write_json(RunFolder(folder).repositories, {})
     return folder, warnings
+
+
+def write_run(folder: Path, record: Record, answer: bytes) -> None:
+    """Writes an answer from elsewhere as a run of the folder."""
+    entry = new_entry(folder, record.run)
+    write_atomic(entry.answer, answer)
+    write_atomic(entry.record, to_json(record))
+    note_made(folder, 1, entry)
+    show(folder, record.run)
 
 
 def score_warnings(scores: Mapping[tuple[str, str], Fraction], old_run: Finished) -> Iterator[str]:

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from lensbench.core.errors import UserError, printable
 from lensbench.core.frozen_plan import GIVEN
-from lensbench.core.records import Attempt, Outcome, Record, sha256, to_json
+from lensbench.core.records import Attempt, Outcome, Record, sha256
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.store import new_entry, note_made, show
 from lensbench.core.system.files import read_typed, write_atomic, write_json
 from lensbench.core.system.program import Parser, run_program
 from lensbench.core.tasks import Category, Criterion, Folder, Task
@@ -24,7 +23,7 @@ from lensbench.plan.task_markdown import render
 from lensbench.scores.estimates_file import EstimatesFile, decided_by_gate
 from lensbench.scores.run_tables import ALL_KINDS
 from lensbench_archive.given_scores import GivenRun, GivenScores, read_given
-from lensbench_archive.import_runs import TASKS, fit_run_id
+from lensbench_archive.import_runs import TASKS, fit_run_id, write_run
 from lensbench_archive.rebuilding import rebuild
 
 SCORES = "scores.csv"
@@ -68,11 +67,7 @@ def write_benchmark(scores: GivenScores, original: Path, folder: Path) -> Estima
     write_atomic(place.imported / TASKS, render(tasks, "Tasks"))
     for given in scores.runs:
         answer = given_judge.answer(given.score, given.calls)
-        entry = new_entry(folder, given.run)
-        write_atomic(entry.answer, answer)
-        write_atomic(entry.record, to_json(record_of(given, answer)))
-        note_made(folder, 1, entry)
-        show(folder, given.run)
+        write_run(folder, record_of(given, answer), answer)
     config = {
         "run_id": fit_run_id(folder.resolve().name),
         "scenarios": (place.imported / TASKS).as_posix(),
