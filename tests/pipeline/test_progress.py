@@ -5,7 +5,7 @@ import os
 from small_benchmark import RUNS, Project
 from terminal import drawn_on, open_terminal
 
-END = "4/4 runs | fake: 2 valid, 0 discarded, 0 left | without a server: 1 valid, 0 discarded, 0 left, 1 to repeat | 0 running | agents worked "
+END = "4/4 runs | fake: 2 valid, 0 discarded, 0 left | without a server: 1 valid, 1 discarded (1 to repeat), 0 left | 0 running | agents worked "
 NOISE = (
     "Building DAG",
     "jobid",
@@ -52,7 +52,7 @@ def test_a_terminal_has_a_few_lines_that_are_rewritten_and_fit(project: Project)
     last = next(part for part in reversed(drawn) if part[0].startswith("4/4 runs | 0 running | "))
     assert {
         "  fake              2 valid, 0 discarded, 0 left",
-        "  without a server  1 valid, 0 discarded, 0 left, 1 to repeat",
+        "  without a server  1 valid, 1 discarded (1 to repeat), 0 left",
     } <= set(last)
     assert any(
         line.startswith("  discarded         bert-without: ") for part in drawn for line in part

@@ -196,7 +196,7 @@ def test_discards_are_counted_by_reason_and_condition_with_what_to_look_at(bench
     assert "find the cause" not in made.page
     made.run("e", "without", reason="timed_out")
     made.build()
-    wanted = "**5 runs were discarded, which is more than 4: find the cause before you trust a number above.**"
+    wanted = "**5 rounds were discarded, which is more than 4: find the cause before you trust a number above.**"
     assert wanted in made.page
     assert [row[:3] for row in rows(made.page, "Discards")] == [
         ["mcp_failed", "4", "0"],

@@ -1,3 +1,4 @@
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -128,14 +129,16 @@ def test_a_discarded_run_discards_neither_its_partner_nor_other_trials() -> None
 
 
 def test_timing_has_the_form_of_the_protocol_and_the_last_row_of_a_run_stands() -> None:
-    later = replace(FINE, started_at="2027", number=2, duration_s=12.345678)
+    later = replace(FINE, started_at="2027", duration_s=12.345678)
     discarded = record("with", attempt=replace(FINE, duration_s=200.0))
-    rows = [
-        record("with", attempt=later),
-        record("without", trial=2),
-        record("other", attempt=replace(FINE, duration_s=None)),
+    attempts = [
+        (2, record("with", attempt=later)),
+        (1, record("without", trial=2)),
+        (1, record("other", attempt=replace(FINE, duration_s=None))),
+        (1, discarded),
+        (1, discarded),
     ]
-    assert timing_csv([*rows, discarded, discarded], "sonnet=glm-5,haiku=glm-4") == (
+    assert timing_csv(attempts, "sonnet=glm-5,haiku=glm-4") == (
         "model_mapping,sonnet=glm-5,haiku=glm-4\na,with,200,attempt=1\nt2/a,without,1,attempt=1\na,with,12.346,attempt=2\n"
     )
 
@@ -156,7 +159,9 @@ def test_the_stage_files_discards_once_and_gives_up_after_the_last_round(bench: 
         shown = [row_of_a(made)[name] for name in ("status", "detail", "discards", "given_up")]
         given_up = "yes" if number == 3 else "no"
         assert shown == ["discarded", f"try {number}", ";".join(["crashed"] * number), given_up]
-    assert (made.folder / "runs/timing.csv").read_text().count("a,with,") == 3
+    assert row_of_a(made)["attempts"] == "3"
+    timing = (made.folder / "runs/timing.csv").read_text()
+    assert re.findall(r"a,with,.*attempt=(\d)", timing) == ["1", "2", "3"]
     assert len(list(made.folder.glob("attempts/a-with/*/discard.json"))) == 3
 
 

@@ -1,6 +1,7 @@
 import fcntl
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable
 from logging import ERROR, INFO, makeLogRecord
 from types import SimpleNamespace
@@ -12,9 +13,10 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from handmade import Bench
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.store import run_files
+from lensbench.core.store import Discard, run_files
 from lensbench.core.system.files import write_json
 from lensbench.core.system.progress import span
+from lensbench.core.tables import read_table
 from lensbench.runs.validity import judge_validity
 from lensbench.workflow.status import RunCounts, Status, block, line, lines
 from snakemake_logger_plugin_lensbench import LogHandler
@@ -35,14 +37,14 @@ def begun(bench: Callable[..., Bench]) -> Bench:
 
 def test_what_is_there_is_judged_before_validity_has_run(begun: Bench) -> None:
     status = Status(begun.folder)
-    assert status.counts == {"without": RunCounts(2, 0, 2, 0), "with": RunCounts(1, 0, 2, 1)}
+    assert status.counts == {"without": RunCounts(2, 0, 2, 0), "with": RunCounts(1, 1, 2, 1)}
     assert (len(status.runs), status.left) == (8, 4)
 
 
 def test_a_discard_that_was_filed_is_left_until_it_is_made_again_or_given_up(begun: Bench) -> None:
     judge_validity(begun.folder)
     status = Status(begun.folder)
-    assert status.counts["with"] == RunCounts(1, 0, 3, 1)
+    assert status.counts["with"] == RunCounts(1, 1, 2, 1, 1)
     begun.run("b", "with", duration_s=40.0, started="2026-01-03T00:00:00.000Z")
     assert Status(begun.folder).counts["with"] == RunCounts(2, 0, 2, 0)
     begun.changes = {"max_rounds": 0}
@@ -54,7 +56,7 @@ def test_a_discard_that_was_filed_is_left_until_it_is_made_again_or_given_up(beg
 
 def test_a_damaged_run_is_left(begun: Bench) -> None:
     run_files(begun.folder, RunId("a", "with")).answer.write_text("another")
-    assert Status(begun.folder).counts["with"] == RunCounts(0, 0, 3, 1)
+    assert Status(begun.folder).counts["with"] == RunCounts(0, 1, 3, 1)
 
 
 def test_the_line_tells_time_by_each_conditions_mean_and_what_was_spent_and_fits_a_terminal(
@@ -63,13 +65,13 @@ def test_the_line_tells_time_by_each_conditions_mean_and_what_was_spent_and_fits
     write_json(RunFolder(begun.folder).spent, {"runs": 4, "hours": 0.5})
     status = Status(begun.folder)
     assert line(status, 2, 2) == (
-        "4/8 runs | lens: 1 valid, 0 discarded, 2 left, 1 to repeat | without a server: 2 valid, 0 discarded, 2 left"
+        "4/8 runs | lens: 1 valid, 1 discarded (1 to repeat), 2 left | without a server: 2 valid, 0 discarded, 2 left"
         " | 2 running | 55 s left | agents worked 30 min"
     )
     write_json(RunFolder(begun.folder).spent, {"runs": 4, "hours": 0.5, "usd": 1.5})
     assert block(status, {"a-with": "14:02:11", "b-with": "14:02:12"}, 2, 80) == [
         "4/8 runs | 2 running | 55 s left | spent $1.50",
-        "  lens              1 valid, 0 discarded, 2 left, 1 to repeat",
+        "  lens              1 valid, 1 discarded (1 to repeat), 2 left",
         "  without a server  2 valid, 0 discarded, 2 left",
         "  running           a-with since 14:02:11, b-with since 14:02:12",
     ]
@@ -132,6 +134,20 @@ def test_a_person_sees_who_is_running_and_the_last_discards(begun: Bench) -> Non
     assert shown[0].endswith(": not running")
     assert "running now: t2/a-with" in shown
     assert shown[-1] == "discarded: b-with-1: timed_out after 50 s"
+
+
+def test_an_attempt_that_stopped_everything_is_discarded_and_named_as_in_the_table(
+    begun: Bench,
+) -> None:
+    refused = Discard("mcp_failed", "401", "runner")
+    run_files(begun.folder, RunId("a", "without")).discard(refused)
+    judge_validity(begun.folder)
+    status = Status(begun.folder)
+    assert "discarded: a-without-1: mcp_failed 401" in [*lines(status)]
+    table = read_table(RunFolder(begun.folder).validity)
+    discarded = Counter(row["condition"] for row in table if row["status"] == "discarded")
+    shown = {condition: count.discarded for condition, count in status.counts.items()}
+    assert shown == discarded == {"with": 1, "without": 1}
 
 
 def test_the_logger_shows_the_last_line_in_a_file_and_an_error_unless_everything_was_stopped_for_it(

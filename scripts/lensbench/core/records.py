@@ -233,7 +233,7 @@ class Attempt:
     """One start of the agent. `reason` is empty when it succeeded."""
 
     number: int
-    """From 1 in each start of Snakemake."""
+    """From 1 in each start of Snakemake; which attempt of its run it is, its folder's name says."""
     started_at: str
     """When the agent started, as UTC in ISO 8601."""
     duration_s: float | None

@@ -41,8 +41,8 @@ class ValidityRow(RunRow):
     status: ReadOnly[str]  # valid, discarded or missing
     reason: ReadOnly[str]  # of a discarded run
     detail: ReadOnly[str]  # what was observed
-    attempts: ReadOnly[str]  # how many were made
-    discards: ReadOnly[str]  # the reasons of earlier attempts, joined with ;
+    attempts: ReadOnly[str]  # of this run, in all starts: those in attempts/ that have an answer
+    discards: ReadOnly[str]  # the reasons of its discarded rounds, joined with ;
     given_up: ReadOnly[str]  # yes after `discards.max_rounds` rounds
     ending: ReadOnly[str]  # how the answer ended: finished, limit, refusal, compaction
 

@@ -23,7 +23,7 @@ from lensbench.scores.intervals import LARGEST, Estimate
 from lensbench.scores.quantities import QUANTITIES
 
 MANY_DISCARDS = 4
-"""Above this many discards the cause has to be looked for (protocol, section 6)."""
+"""Above this many discarded rounds the cause has to be looked for (protocol, section 6)."""
 LONGEST_CELL = 300
 """Longer texts are cut: the whole one stands in the csv tables."""
 _ESCAPED = str.maketrans(

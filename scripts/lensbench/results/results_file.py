@@ -161,7 +161,7 @@ class BenchmarkFacts(TypedDict, Generic[N]):
     comparisons: dict[str, ComparisonResults[N]]
     """Treatment, or `a against b` -> averages."""
     discards: dict[str, Counter[str]]
-    """Condition -> reason -> how many runs were discarded for it."""
+    """Reason -> condition -> how many rounds were discarded for it, also of runs that count now."""
     given_up: list[dict[str, object]]
     """Rows of validity.csv."""
     disagreements: dict[str, Count]

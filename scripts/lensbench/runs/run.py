@@ -131,7 +131,7 @@ def make_run(job: Job) -> str:
             entry.discard(again)
             number += 1
         show(job.folder, job.run)
-    return f"{last.reason or 'answered'} after {last.duration_s:.1f} s, attempt {last.number}"
+    return f"{last.reason or 'answered'} after {last.duration_s:.1f} s, attempt {entry.number}"
 
 
 def _record(job: Job, attempt: Attempt) -> Record:

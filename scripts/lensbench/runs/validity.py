@@ -36,7 +36,6 @@ class Validity:
     status: RunStatus
     reason: str = ""
     detail: str = ""
-    attempts: int = 0
 
 
 def planned_runs(plan: Plan) -> list[RunId]:
@@ -70,9 +69,7 @@ def decide(
             if validities[run].status == RunStatus.VALID and run.condition != CLOSED_BOOK
         ]
         for record, reason, detail in _apart([records[run] for run in counting], plan):
-            validities[record.run] = Validity(
-                record.run, RunStatus.DISCARDED, reason, detail, record.attempt.number
-            )
+            validities[record.run] = Validity(record.run, RunStatus.DISCARDED, reason, detail)
     return list(validities.values())
 
 
@@ -81,7 +78,7 @@ def _alone(run: RunId, record: Record | None) -> Validity:
         return Validity(run, RunStatus.MISSING)
     last = record.attempt
     status = RunStatus.DISCARDED if last.reason else RunStatus.VALID
-    return Validity(run, status, last.reason, last.detail, last.number)
+    return Validity(run, status, last.reason, last.detail)
 
 
 def _apart(together: list[Record], plan: Plan) -> Iterable[tuple[Record, str, str]]:
@@ -125,17 +122,16 @@ def _apart(together: list[Record], plan: Plan) -> Iterable[tuple[Record, str, st
         yield from ((record, DiscardReason.WORKSPACE_CHANGED, detail) for record in together)
 
 
-def timing_csv(records: Iterable[Record], mapping: str) -> str:
+def timing_csv(attempts: Iterable[tuple[int, Record]], mapping: str) -> str:
     """timing.csv in the protocol's form (section 3): a model_mapping row, then `task,condition,duration_s,attempt=N` in
-    the order in which the runs began, discarded ones too, so that the last row of a run is the one that stands."""
+    the order in which the runs began, discarded ones too, so that the last row of a run is the one that stands. Each
+    record comes with the number of its attempt in the store."""
     rows = set()
-    for record in records:
+    for number, record in attempts:
         if (last := record.attempt).duration_s is not None:
             name = f"{trial_folder(record.trial)}{record.task}"
             seconds = f"{last.duration_s:.3f}".rstrip("0").rstrip(".")
-            rows.add(
-                (last.started_at, f"{name},{record.condition},{seconds},attempt={last.number}")
-            )
+            rows.add((last.started_at, f"{name},{record.condition},{seconds},attempt={number}"))
     return "\n".join([f"model_mapping,{mapping}", *(row for _, row in sorted(rows))]) + "\n"
 
 
@@ -151,7 +147,7 @@ def judge_validity(folder: Path) -> None:
     }
     validities = decide(records, plan, standing)
     rows: list[ValidityRow] = []
-    earlier: list[Record] = []
+    timed: list[tuple[int, Record]] = []
     for validity in validities:
         run = validity.run
         tries = attempts[validity.run]
@@ -161,14 +157,18 @@ def judge_validity(folder: Path) -> None:
                 Discard(validity.reason, validity.detail, "validity", spends_round=not is_busy)
             )
         past_rounds = rounds(tries)
-        earlier += filter(None, (entry.read_record(run) for entry, _ in past_rounds))
+        if run in records:
+            timed.append((tries[-1].number, records[run]))
+        for entry, _ in past_rounds:
+            if record := entry.read_record(run):
+                timed.append((entry.number, record))
         rows.append(
             {
                 **row_of_run(run),
                 "status": validity.status,
                 "reason": validity.reason,
                 "detail": validity.detail,
-                "attempts": str(validity.attempts),
+                "attempts": str(len(tries)),
                 "discards": joined(discard.reason for _, discard in past_rounds),
                 "given_up": yes_no(state_of(tries, plan["max_rounds"]) == State.GIVEN_UP),
                 "ending": records[run].outcome.ending if run in records else "",
@@ -176,7 +176,7 @@ def judge_validity(folder: Path) -> None:
         )
     write_table(RunFolder(folder).validity, columns(ValidityRow), rows)
     mapping = as_made(plan, records.values())["model_mapping"]
-    write_atomic(RunFolder(folder).timing, timing_csv([*records.values(), *earlier], mapping))
+    write_atomic(RunFolder(folder).timing, timing_csv(timed, mapping))
 
 
 def read_runs(folder: Path) -> None:

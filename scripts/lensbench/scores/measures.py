@@ -20,7 +20,7 @@ from lensbench.core.numbers import exact, mean
 from lensbench.core.records import CONNECTED, Record
 from lensbench.core.rows import PairRow, PublishedRow, ValidityRow
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.tables import items, read_table, run_of_pair, yes_no
+from lensbench.core.tables import items, read_table, run_of_pair, run_of_row, yes_no
 from lensbench.runs.reasons import tools_of
 from lensbench.scores.differences import Comparison, groups
 from lensbench.scores.quantities import QUANTITIES
@@ -202,7 +202,7 @@ def _shown_calls(
 
 
 def discard_counts(validity: Iterable[ValidityRow]) -> dict[str, Counter[str]]:
-    """All discards so far by reason and condition, with those of repeated runs. A refused attempt ends no round."""
+    """The discarded rounds so far by reason and condition, also of repeated runs. A refused attempt ends no round."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for row in validity:
         for reason in items(row["discards"]) or filter(None, [row["reason"]]):
@@ -230,6 +230,7 @@ def controls(tables: Tables) -> list[ControlCheck]:
     """The protocol's controls (sections 1, 5 and 7), and in how many valid runs that show it each held."""
     servers = {name: condition["servers"] for name, condition in tables.plan["conditions"].items()}
     everywhere = set(chain(*servers.values()))
+    at_first = {run_of_row(row) for row in tables.validity if row["attempts"] == "1"}
     denied = {name: [*everywhere.difference(own)] for name, own in servers.items()}
 
     def unoffered(record: Record) -> bool | None:
@@ -299,7 +300,7 @@ def controls(tables: Tables) -> list[ControlCheck]:
             without,
             lambda record: None if record.naming_calls is None else record.naming_calls == 0,
         ),
-        ("the first attempt gave the answer", runs, lambda record: record.attempt.number == 1),
+        ("the first attempt gave the answer", runs, lambda record: record.run in at_first),
     ]
     rows: list[ControlCheck] = []
     for name, records, holds in checks:

@@ -23,7 +23,6 @@ from lensbench.core.store import (
     Discard,
     Entry,
     entries,
-    rounds,
     rounds_spent,
     run_files,
 )
@@ -45,10 +44,18 @@ class RunCounts(NamedTuple):
 
     valid: int
     discarded: int
-    """Without those that are repeated."""
+    """Those whose last attempt was discarded."""
     left: int
+    """Those without an answer."""
     repeated: int
-    """Those whose last attempt was discarded: repeated in this start if they are left, else in the next."""
+    """Of the discarded ones, those that are not given up."""
+    due: int = 0
+    """Of the repeated ones, those that were discarded before this start, which repeats them."""
+
+    @property
+    def to_come(self) -> int:
+        """Runs that are still to do in this start."""
+        return self.left + self.due
 
 
 class RunCost(NamedTuple):
@@ -100,9 +107,10 @@ class Status:
             count = self.counts[run.condition]
             self.counts[run.condition] = RunCounts(
                 valid=count.valid + (validity.status == RunStatus.VALID),
-                discarded=count.discarded + (is_discarded and not is_repeated),
-                left=count.left + (is_missing or (is_repeated and is_due)),
+                discarded=count.discarded + is_discarded,
+                left=count.left + is_missing,
                 repeated=count.repeated + is_repeated,
+                due=count.due + (is_repeated and is_due),
             )
             if is_discarded and before and not is_due:
                 self.last_discard = f"{run.stem}: {validity.reason}"
@@ -123,12 +131,12 @@ class Status:
     @property
     def left(self) -> int:
         """How many of the planned runs are still to do."""
-        return sum(count.left for count in self.counts.values())
+        return sum(count.to_come for count in self.counts.values())
 
     def left_s(self, at_a_time: int) -> float | None:
         """Estimated seconds for the runs that are left, by the mean of each condition, as a treatment may be slower,
         and at most at this start's pace; None while one with runs left has no finished one."""
-        if any(count.left and not self._spent[name] for name, count in self.counts.items()):
+        if any(count.to_come and not self._spent[name] for name, count in self.counts.items()):
             return None
         work = self._to_come(lambda runs: [run.seconds for run in runs])
         if work is None:
@@ -156,7 +164,7 @@ class Status:
             return None
         total = 0.0
         for name, count in self.counts.items():
-            total += count.left * fmean(amounts(self._spent[name]) or values)
+            total += count.to_come * fmean(amounts(self._spent[name]) or values)
         return total
 
     @property
@@ -174,9 +182,11 @@ class Status:
         """The last discarded attempts, as `<run>-<n>`, newest first."""
         discards = []
         for run in self.runs:
-            for entry, discard in rounds(entries(self.folder, run)):
-                moment = (entry.folder / DISCARD).stat().st_mtime_ns
-                discards.append((moment, f"{run.stem}-{entry.number}", discard))
+            for entry in entries(self.folder, run):
+                if DISCARD in entry.files:
+                    moment = (entry.folder / DISCARD).stat().st_mtime_ns
+                    name = f"{run.stem}-{entry.number}"
+                    discards.append((moment, name, entry.read_discard()))
         newest = sorted(discards, reverse=True)[:LAST_DISCARDS]
         return [(name, discard) for _, name, discard in newest]
 
@@ -241,8 +251,8 @@ def _conditions(status: Status) -> dict[str, str]:
 
 
 def _words(count: RunCounts) -> str:
-    again = f", {count.repeated} to repeat" if count.repeated else ""
-    return f"{count.valid} valid, {count.discarded} discarded, {count.left} left{again}"
+    again = f" ({count.repeated} to repeat)" if count.repeated else ""
+    return f"{count.valid} valid, {count.discarded} discarded{again}, {count.left} left"
 
 
 def lines(status: Status) -> Iterator[str]:
