@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lensbench.agents.reach import Host, hosts_in
-from lensbench.runs.contamination import direct_calls, foreign_hosts
+from lensbench.runs.foreign_servers import direct_calls, foreign_hosts
 
 LOCAL = hosts_in(["http://127.0.0.1:7341/mcp"])
 REMOTE = hosts_in(["https://lens.example.com/mcp"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lensbench.runs.server_programs import ServerProgram, foreign_programs, naming_calls
+from lensbench.runs.foreign_servers import ServerProgram, foreign_programs, naming_calls
 from stock import write
 
 SERVER = ServerProgram(

@@ -55,12 +55,16 @@ from lensbench.core.system.trees import (
     remove_tree,
 )
 from lensbench.runs.brought import brought, take_back, words_of, write_brought
-from lensbench.runs.contamination import direct_calls, foreign_hosts
+from lensbench.runs.foreign_servers import (
+    direct_calls,
+    foreign_hosts,
+    foreign_programs,
+    naming_calls,
+)
 from lensbench.runs.made_with import portable
 from lensbench.runs.reasons import DiscardReason, Expectation, find_reason, tools_of
 from lensbench.runs.server_checks import unreachable
 from lensbench.runs.server_logins import login_ended, logins, said_by, with_tokens
-from lensbench.runs.server_programs import foreign_programs, naming_calls
 from lensbench.runs.stopping import NOT_STARTED, before_the_agent, spend
 
 _MENTION = re.compile(r"@\"?([^\s\"#,;!?()\[\]{}]+)")

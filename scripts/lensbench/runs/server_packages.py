@@ -10,9 +10,9 @@ import shutil
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lensbench.core.conditions import filled, mcp_servers
 from lensbench.core.errors import UserError
@@ -67,35 +67,36 @@ def read_launch(command: Sequence[str]) -> Launch | None:
     return None
 
 
+def server_entries(conditions: Iterable[PlannedCondition]) -> Iterator[Mapping[str, Any]]:
+    """The servers with a command in the conditions' MCP files, with the names replaced that mean the same in all
+    runs."""
+    for file, servers in mcp_servers(conditions):
+        here = str(Path(file).resolve().parent)
+        values = {**os.environ, "here": here, "python": sys.executable}
+        for entry in filled(servers, values).values():
+            if "command" in entry:
+                yield entry
+
+
 def fetch_packages(
     conditions: Mapping[str, PlannedCondition], cache: Path
 ) -> Iterator[tuple[Check, dict[str, str]]]:
     """Fetches the packages of all launchers in the conditions' MCP files to `servers/` in the cache, if they are not
     there; yields a check of each, and its program by the launcher's line."""
     for name, condition in conditions.items():
-        for file, servers in mcp_servers([condition]):
-            values = {
-                **os.environ,
-                "here": str(Path(file).resolve().parent),
-                "python": sys.executable,
-            }
-            for entry in filled(servers, values).values():
-                if "command" in entry and (
-                    launch := read_launch([entry["command"], *entry.get("args", ())])
-                ):
-                    line = shlex.join(launch.words)
-                    row = f"{name}: package"
-                    try:
-                        program, version = _fetch(launch, cache / "servers")
-                    except UserError as error:
-                        yield Check(row, "failed", f"{line}: {error}"), {}
-                        continue
-                    yield (
-                        Check(
-                            row, "ok", f"{line}: {version}, fetched once for all runs: {program}"
-                        ),
-                        {line: program},
-                    )
+        for entry in server_entries([condition]):
+            launch = read_launch([entry["command"], *entry.get("args", ())])
+            if launch is None:
+                continue
+            line = shlex.join(launch.words)
+            row = f"{name}: package"
+            try:
+                program, version = _fetch(launch, cache / "servers")
+            except UserError as error:
+                yield Check(row, "failed", f"{line}: {error}"), {}
+                continue
+            detail = f"{line}: {version}, fetched once for all runs: {program}"
+            yield Check(row, "ok", detail), {line: program}
 
 
 def own_command(text: str, program: str, packages: Mapping[str, str]) -> list[str]:
