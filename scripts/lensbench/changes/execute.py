@@ -182,7 +182,7 @@ def _run(
     return replace(run, results=with_unloaded(results, tests.files))
 
 
-def last_error(output: str, before: str = "") -> str:
+def last_error(output: str, before: str) -> str:
     """The last line of the output that names an error, after `before`; "" when there is none."""
     lines = [" ".join(line.split()) for line in output.splitlines()]
     errors = [
