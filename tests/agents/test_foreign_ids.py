@@ -2,12 +2,17 @@
 
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from lensbench.agents import load_adapter
 from lensbench.core.records import Call, Outcome
+
+ROWS = yaml.safe_load(Path(__file__).with_name("threads.yaml").read_text(encoding="utf-8"))
+
 
 Events = list[dict[str, Any]]
 IDS = {"own": ("a", "b"), "equal": ("a", "a"), "missing": ("", "")}
@@ -74,6 +79,16 @@ def test_codex_counts_every_call(ids: str, queries: tuple[str, str], order: list
     assert counts(read("codex", events)) == {"mcp__lens__grep": (2, 0)}
 
 
+def test_codex_may_complete_an_item_with_other_arguments() -> None:
+    events: Events = [
+        {"type": "thread.started", "thread_id": "t"},
+        codex_call("started", "a", "grep", "x"),
+        codex_call("completed", "a", "grep", "y"),
+        {"type": "turn.completed", "usage": {}},
+    ]
+    assert counts(read("codex", events)) == {"mcp__lens__grep": (1, 0)}
+
+
 def test_codex_shows_the_same_item_in_several_states_as_one_call() -> None:
     events: Events = [
         {"type": "thread.started", "thread_id": "t"},
@@ -88,19 +103,9 @@ def test_codex_shows_the_same_item_in_several_states_as_one_call() -> None:
     assert counts(read("codex", events)) == {"mcp__lens__grep": (1, 0), "web_search": (1, 0)}
 
 
-@pytest.mark.parametrize(
-    ("threads", "totals", "wanted"),
-    [
-        (("a",), [[(1000, 100), (2500, 250)]], (2500, 250)),
-        (("a", "b"), [[(1000, 100)], [(700, 70)]], (1700, 170)),
-        (("a", "a"), [[(1000, 100)], [(700, 70)]], (1700, 170)),
-        (("", ""), [[(1000, 100)], [(700, 70)]], (1700, 170)),
-        (("", ""), [[(700, 70)], [(1000, 100)]], (1700, 170)),
-        (("a", "a"), [[(1000, 100)], [(2500, 250)]], (2500, 250)),
-    ],
-)
+@pytest.mark.parametrize(("threads", "totals", "wanted"), ROWS)
 def test_codex_adds_up_threads_and_takes_the_last_total_of_each(
-    threads: tuple[str, ...], totals: list[list[tuple[int, int]]], wanted: tuple[int, int]
+    threads: list[str], totals: list[list[list[int]]], wanted: list[int]
 ) -> None:
     events: Events = []
     for thread, turns in zip(threads, totals, strict=True):

@@ -54,6 +54,17 @@ def test_a_model_that_only_watches_a_run_did_not_answer(
     assert set(outcome.models_asked or ()) == {"model-a"} | ({other} - served)
 
 
+@pytest.mark.parametrize(
+    ("end", "is_least"),
+    [(END, False), ({**END, "stats": {}}, True), ({"type": "error"}, True)],
+    ids=["counted", "not counted", "cut off"],
+)
+def test_tokens_are_the_least_where_the_program_counted_none(
+    end: dict[str, Any], is_least: bool
+) -> None:
+    assert gemini.read(stream(BEGIN, end)).tokens_at_least == is_least
+
+
 def test_models_without_tokens_did_not_serve_calls_have_our_names_and_an_empty_answer_is_no_error() -> (
     None
 ):

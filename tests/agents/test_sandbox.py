@@ -104,6 +104,11 @@ def test_paths_stay_as_they_are_without_a_sandbox_and_are_the_same_in_every_run_
         assert place.inside(f"{place.private}/stderr") == f"{place.private}/stderr"
 
 
+def test_elsewhere_bubblewrap_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert "is for Linux" in find_sandbox(AUTO).reason
+
+
 def test_a_machine_without_bubblewrap_is_a_reason_in_auto_and_an_error_when_it_was_demanded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """When a plan's used-up window resets, in the words of the programs."""
 
 import json
+import time
 from datetime import datetime
 from pathlib import Path
 
@@ -41,6 +42,19 @@ NOW = datetime.fromisoformat("2026-11-25T12:00:00+00:00").timestamp()
 )
 def test_the_reset_is_read_from_the_words_of_each_program(error: str, resets: str) -> None:
     assert reset_in(error, NOW) == datetime.fromisoformat(resets).timestamp()
+
+
+@pytest.mark.parametrize("zone", ["Z", " UTC", " GMT", "+00:00"])
+def test_a_time_of_utc_is_one_on_a_machine_elsewhere(
+    zone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    error = f"Usage limit reached. Your limit will reset at 2026-11-25 23:10:00{zone}"
+    found = reset_in(error, NOW)
+    monkeypatch.undo()
+    time.tzset()
+    assert found == datetime.fromisoformat("2026-11-25T23:10+00:00").timestamp()
 
 
 def test_codex_names_a_time_of_the_machines_zone() -> None:

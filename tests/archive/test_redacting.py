@@ -33,7 +33,8 @@ from lensbench.plan.reading import load_config
 from lensbench.runs.validity import judge_validity
 from lensbench_archive.archive import make_archive
 from lensbench_archive.rebuilding import rebuild
-from lensbench_archive.redaction import read_lines
+from lensbench_archive.redacting import _figures
+from lensbench_archive.redaction import Redaction, read_lines
 from lensbench_archive.verify import verify
 from stock import write
 
@@ -301,6 +302,11 @@ def test_a_redaction_that_would_change_a_verdict_or_a_file_s_form_is_refused(
     folder: Path, patterns: str, said: str
 ) -> None:
     assert redacted_with(folder, patterns).startswith(said)
+
+
+def test_the_figures_of_results_are_its_numbers_and_truths_with_their_places() -> None:
+    data = {"a": [1, {"Quagga": True}], "b": "2", "c": 0.5}
+    assert [*_figures(data, Redaction())] == [("a.0.", 1), ("a.1.Quagga.", True), ("c.", 0.5)]
 
 
 @pytest.mark.slow

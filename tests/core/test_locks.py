@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from lensbench.core.errors import UserError
 from lensbench.core.records import Outcome
-from lensbench.core.system.claim import claim
+from lensbench.core.system.claim import at_work, claim
 from lensbench.core.system.files import note_checksum
 from lensbench.core.system.locks import is_held, lock, locked, try_lock
 from lensbench.core.system.private_folders import private_folder
@@ -44,6 +45,13 @@ USES = {
     "a checksum": lambda folder: note_checksum(folder, "a", b""),
     "the ledger": lambda folder: spend(folder, Outcome(), 0.0),
 }
+
+
+def test_who_works_on_a_folder_can_be_read_while_it_does(tmp_path: Path) -> None:
+    claim(tmp_path)
+    worker = at_work(tmp_path)
+    assert worker is not None
+    assert worker.process == os.getpid()
 
 
 @pytest.mark.usefixtures("no_locks")

@@ -136,6 +136,11 @@ def test_each_criterion_is_one_request_after_three_canaries_and_its_evidence_is_
     assert (program.judge(), program.asked()) == (rows, [])
 
 
+def test_a_judge_that_the_plan_lacks_is_named_beside_those_that_it_has(court: Court) -> None:
+    with pytest.raises(UserError, match=r"the plan has no judge 'jugde'; known are judge.*judge"):
+        judge_all(court.folder, "jugde")
+
+
 def test_no_model_is_asked_where_the_plan_is_private_whatever_judges_it_has(
     court: Court, tmp_path: Path
 ) -> None:

@@ -26,6 +26,7 @@ from lensbench.plan.freeze import write_plan
 from lensbench.repositories.prepare import main as fetch
 from lensbench.runs import attempt as attempts
 from lensbench.runs import run as runs
+from lensbench.runs.attempt import gate_name
 from lensbench.runs.run import KEPT_ANSWER, make_run, read_job
 from lensbench.runs.stopping import StopEverything, repeated, spent, why_stopped
 from lensbench.runs.validity import judge_validity
@@ -109,6 +110,14 @@ def plan(
 def answer_of(bench: Path, run: RunId = RUN) -> bytes:
     make_run(read_job(bench, run, 0))
     return run_files(bench, run).answer.read_bytes()
+
+
+@pytest.mark.parametrize("condition", ["with", "without"])
+def test_a_run_waits_for_the_others_of_its_task_and_trial(bench: Path, condition: str) -> None:
+    plan(bench, "true")
+    run = RUN._replace(condition=condition)
+    other = run._replace(condition="without" if condition == "with" else "with")
+    assert read_job(bench, run, 0).partners == [gate_name(other)]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from lensbench.scores import intervals
 from lensbench.scores.gate import GateVerdict, Reading, claims, decide, look_result
 from lensbench.scores.gate_words import SentenceFacts, needs, notes, sentence
 from lensbench.scores.intervals import Estimate, estimate
-from lensbench.scores.needed import Truth, deciding, tasks_for
+from lensbench.scores.needed import Truth, deciding, simulated, tasks_for
 from lensbench.scores.power import upper_sd
 from lensbench.scores.rules import Reason, ReasonKind
 from lensbench.scores.saving import Saving
@@ -237,6 +237,18 @@ def test_a_saves_that_is_likely_at_the_last_look_keeps_the_runs_going() -> None:
     assert chance == pytest.approx(norm.sf((last - now * 0.5**0.5 - expected / 2) / 0.5**0.5))
 
 
+@pytest.mark.parametrize("se", [None, 0.0, 1e-6])
+def test_a_saving_without_spread_is_certain_at_the_last_look(se: float | None) -> None:
+    own = found(-0.02, 0.25)
+    certain = [Estimate(delta=0.3, se=se)]
+    saving = Saving("tokens", found(0.3, 0.2), certain, Estimate(), certain)
+    sure = saving._replace(saved=[found(0.3, 0.001)], bills=[found(0.3, 0.001)])
+    told, wanted = (
+        look_result(own, 1, 2, DEFAULTS, 2.96, each).conditional_power for each in (saving, sure)
+    )
+    assert told == wanted
+
+
 def test_the_notes_say_why_the_runs_ended_or_go_on() -> None:
     def told(own: Estimate, look: int) -> Any:
         result = look_at(own, 3.0, look, 4)
@@ -293,6 +305,20 @@ def test_advice_is_the_number_of_tasks_that_the_gates_own_rules_need() -> None:
         f"About {(tasks or 0) - 24} more tasks: {tasks} in all would give"
     )
     assert "a NO-GO" in advice(found(-0.01, 0.2))
+
+
+@pytest.mark.parametrize("tasks_each", [1.0, 2.0])
+def test_a_claim_about_other_repositories_is_simulated_where_tasks_share_them(
+    tasks_each: float,
+) -> None:
+    truth = Truth(0.1, 0.2, tasks_each=tasks_each)
+    assert simulated(truth, 24).is_general == (tasks_each > 1)
+
+
+def test_advice_names_no_no_go_where_a_saving_may_be_shown() -> None:
+    own = found(0.05, 0.2)
+    told = SentenceFacts(DEFAULTS, look_at(own), enough=[("NO-GO", 30), ("SAVES", 40)])
+    assert "40 in all would give SAVES" in needs(gate(own), own, told)
 
 
 def test_advice_counts_further_repositories_where_tasks_share_them() -> None:

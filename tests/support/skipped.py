@@ -20,7 +20,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Listens in the process that reports; a second attempt at what failed knows only these tests."""
     file = config.getoption("--note-skipped")
-    is_second = config.getoption("--last-failed")
+    is_second = config.getoption("--last-failed", False)
     if file and not is_second and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Skipped(file))
 

@@ -14,7 +14,7 @@ from lensbench.core.system.progress import Progress
 from lensbench.core.system.yaml_places import DocumentError
 from lensbench.core.tasks import Category, Folder
 from lensbench.plan.config import Agent
-from lensbench_tasks.author import AskedAgent, Author, read_reply
+from lensbench_tasks.author import AskedAgent, Author, NoAnswer, read_reply
 from lensbench_tasks.generate import Examiner
 from lensbench_tasks.rounds import CandidateResult, run_rounds
 from lensbench_tasks.survey import Survey
@@ -178,6 +178,27 @@ def test_a_refused_key_ends_everything_at_once(
         pytest.raises(UserError, match="refused"),
     ):
         ask(fake, tmp_path, monkeypatch)
+
+
+def quick_agent(folder: Path, shell: str) -> AskedAgent:
+    """An agent that is a shell script."""
+    agent = Agent(kind="command", command=("/bin/sh", "-c", shell), tee=False)
+    return AskedAgent(agent.settings, NO_SANDBOX, folder / "said")
+
+
+def test_an_answer_is_returned_and_stored_with_its_output(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    asked = quick_agent(tmp_path, "echo here")
+    assert asked.ask(tmp_path / "tree", "one", "Where?") == "here\n"
+    names = {path.name for path in asked.folder.iterdir()}
+    assert names == {"01-one.md", "01-one.jsonl.gz"}
+
+
+@pytest.mark.parametrize("shell", ["true", "echo here; exit 1"])
+def test_a_reply_that_would_not_count_as_a_run_is_no_answer(tmp_path: Path, shell: str) -> None:
+    (tmp_path / "tree").mkdir()
+    with pytest.raises(NoAnswer, match="the agent gave no valid answer: "):
+        quick_agent(tmp_path, shell).ask(tmp_path / "tree", "one", "Where?")
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,11 @@ from lensbench.plan import freeze
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.changes.candidates import ChangeFate, Prover
 from lensbench_tasks.changes.from_history import tasks_from_history
-from lensbench_tasks.changes.from_releases import Releases, tasks_between
+from lensbench_tasks.changes.from_releases import Releases, _news, tasks_between
 from lensbench_tasks.changes.nearness import changed_files, nearest_tests
 from lensbench_tasks.changes.proof import prove
 from lensbench_tasks.changes.suites import UNKNOWN_MOMENT, Moment, Suite, form_of, suite_of
-from lensbench_tasks.changes.swebench import Refused, forms_of, read_instance
+from lensbench_tasks.changes.swebench import Refused, _short, forms_of, read_instance
 from lensbench_tasks.changes.writing import render_report
 from lensbench_tasks.generate import main
 from lensbench_tasks.pin import pin
@@ -269,6 +269,32 @@ def test_the_names_that_data_sets_give_tests_are_known(name: str, forms: set[str
     assert forms <= {*forms_of(name)}
 
 
+def test_only_the_change_log_of_both_releases_says_what_is_new(tmp_path: Path) -> None:
+    old = {"CHANGES.md": "- It had a class for carts.\n", "README.md": "x"}
+    new = "- It has a class for shops now.\n"
+    write(tmp_path / "old", {**old, "news/1.md": "x"})
+    write(
+        tmp_path / "new",
+        {"CHANGES.md": old["CHANGES.md"] + new, "README.md": new, "HISTORY": new, "news/1.md": new},
+    )
+    assert _news(tmp_path / "old", tmp_path / "new") == ["It has a class for shops now."]
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("a.py::test_one", "a.py::test_one"),
+        ("a.py::test_one - KeyError", "a.py::test_one"),
+        ("a.py::test_one[/home/me/b.txt]", "a.py::test_one[/b.txt]"),
+        ("a.py::test_one[//b/c]", "a.py::test_one[//b/c]"),
+        ("test_one (a.Sums.test_one)", "test_one (a.Sums)"),
+        ("It adds two numbers", "It adds two numbers"),
+    ],
+)
+def test_the_name_of_a_test_is_compared_in_the_short_form_of_lines(name: str, short: str) -> None:
+    assert _short(name) == short
+
+
 @pytest.mark.parametrize("nothing", [None, "", float("nan"), "[]", []])
 def test_a_line_may_have_no_tests_that_pass_before_and_a_patch_without_its_last_end(
     shop: Path, nothing: Any
@@ -435,6 +461,21 @@ def test_the_tests_of_a_go_package_lie_beside_its_files(tmp_path: Path) -> None:
     )
     patch_text = "--- a/net/mail/message.go\n+++ b/net/mail/message.go\n@@ -1 +1 @@\n-1\n+2\n"
     assert nearest_tests(tmp_path, patch_text, (), 9) == ("net/mail/mail_test.go",)
+
+
+@pytest.mark.parametrize(
+    ("command", "report"),
+    [
+        ("pytest -q", "pytest"),
+        ("node --test", "node"),
+        ("npx vitest --outputFile={report}", "junit"),
+        ("go test -json", "printed"),
+    ],
+)
+def test_the_form_of_a_report_follows_from_the_command(
+    tmp_path: Path, command: str, report: str
+) -> None:
+    assert suite_of(tmp_path, (), command).report == report
 
 
 def test_a_command_of_go_names_folders_and_prints_its_results(tmp_path: Path) -> None:

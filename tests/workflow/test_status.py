@@ -150,6 +150,19 @@ def test_an_attempt_that_stopped_everything_is_discarded_and_named_as_in_the_tab
     assert shown == discarded == {"with": 1, "without": 1}
 
 
+@pytest.mark.parametrize("is_stdout", [False, True])
+def test_the_logger_writes_to_the_stream_that_snakemake_was_told(
+    capsys: pytest.CaptureFixture[str], is_stdout: bool
+) -> None:
+    names = ("nocolor", "quiet", "dryrun", "verbose", "debug_dag")
+    told: Any = SimpleNamespace(stdout=is_stdout, **dict.fromkeys(names))
+    handler = LogHandler(told, None)
+    handler.emit(makeLogRecord({"msg": "no such rule", "levelno": ERROR}))
+    handler.close()
+    said = capsys.readouterr()
+    assert ("no such rule" in said.out, "no such rule" in said.err) == (is_stdout, not is_stdout)
+
+
 def test_the_logger_shows_the_last_line_in_a_file_and_an_error_unless_everything_was_stopped_for_it(
     begun: Bench, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
