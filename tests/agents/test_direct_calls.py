@@ -5,9 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from lensbench.agents.reach import Host, hosts_in
 from lensbench.runs.foreign_servers import direct_calls, foreign_hosts
+
+ROWS = yaml.safe_load(Path(__file__).with_name("direct_calls.yaml").read_text(encoding="utf-8"))
+
 
 LOCAL = hosts_in(["http://127.0.0.1:7341/mcp"])
 REMOTE = hosts_in(["https://lens.example.com/mcp"])
@@ -115,44 +119,7 @@ def test_a_server_elsewhere_is_known_by_its_name_and_a_script_that_calls_it_is_f
     assert direct_calls(events("Write", file_path="x.py", content=script), LOCAL)
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
-        {
-            "type": "assistant",
-            "message": {
-                "role": "assistant",
-                "content": [
-                    {
-                        "type": "tool_use",
-                        "id": "a",
-                        "name": "Bash",
-                        "input": {"command": "curl localhost:7341"},
-                    }
-                ],
-            },
-        },
-        {
-            "type": "item.completed",
-            "item": {"id": "a", "type": "command_execution", "command": "curl localhost:7341"},
-        },
-        {
-            "type": "tool_use",
-            "tool_id": "a",
-            "tool_name": "run_shell_command",
-            "parameters": {"command": "curl localhost:7341"},
-        },
-        {
-            "type": "tool_use",
-            "part": {
-                "callID": "a",
-                "tool": "bash",
-                "state": {"status": "completed", "input": {"command": "curl localhost:7341"}},
-            },
-        },
-    ],
-    ids=["claude-code", "codex", "gemini", "opencode"],
-)
+@pytest.mark.parametrize("event", ROWS, ids=["claude-code", "codex", "gemini", "opencode"])
 def test_all_kinds_of_agents_are_read(event: dict[str, Any]) -> None:
     assert len(direct_calls([json.dumps(event)], LOCAL)) == 1
 

@@ -1,10 +1,12 @@
 """The verdict in plain words, on the page and on the terminal."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from statsmodels.stats.oneway import anova_oneway
 
 from lensbench.core.conditions import display_name
@@ -13,6 +15,8 @@ from lensbench.results.plain_verdict import are_unlike, plain_verdict
 from lensbench.scores.gate import GateVerdict
 from lensbench.scores.intervals import Estimate
 from lensbench.workflow.finish import lines
+
+ROWS = yaml.safe_load(Path(__file__).with_name("plain_verdict.yaml").read_text(encoding="utf-8"))
 
 
 def results(
@@ -132,24 +136,9 @@ def test_a_difference_that_people_correct_is_the_one_that_is_shown() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("time", "cost", "said"),
-    [
-        (
-            (7.0, 5.5, 9.0),
-            (0.5, 0.2, 0.8),
-            "; it took 8.0 times as long (6.5 to 10) and cost 50% more.",
-        ),
-        ((7.0, 5.5, 9.0), (0.5, -0.2, 1.8), "; it took 8.0 times as long (6.5 to 10)."),
-        ((-0.2, -0.5, 0.1), (-0.5, -0.7, -0.1), "; it cost 50% less."),
-        ((0.76, 0.4, 1.1), (None, None, None), "; it took 1.8 times as long (1.4 to 2.1)."),
-        ((-0.25, -0.3, -0.2), (None, None, None), "; it took 25% less time."),
-        ((0.02, -0.1, 0.2), (0.01, 0.0, 0.02), "(+4.2 points on average)."),
-        ((0.02, None, None), (None, None, None), "(+4.2 points on average)."),
-    ],
-)
+@pytest.mark.parametrize(("time", "cost", "said"), ROWS["effort"])
 def test_time_and_price_stand_beside_the_score_when_their_interval_excludes_no_difference(
-    time: tuple[float | None, ...], cost: tuple[float | None, ...], said: str
+    time: list[float | None], cost: list[float | None], said: str
 ) -> None:
     took, paid = (dict(zip(("delta", "low", "high"), each, strict=True)) for each in (time, cost))
     assert plain_verdict(results(time=took, cost=paid), "with")["facts"].endswith(said)
@@ -209,35 +198,9 @@ def test_a_search_program_has_one_status_everywhere() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("found", "said"),
-    [
-        (
-            {
-                "Debug": (0.0, 1.0, 0.05),
-                "Change-Impact": (0.36, 0.016, 0.05),
-                "Targeted": (0.4, None, 0.05),
-            },
-            " The categories differ: Debug 0.0 points, Change-Impact +36.0 points, Targeted +40.0 points.",
-        ),
-        (
-            {"Debug": (-0.3, 0.01, 0.05), "Targeted": (0.3, 0.01, 0.05)},
-            " The categories differ: Debug -30.0 points, Targeted +30.0 points.",
-        ),
-        (
-            {"Debug": (0.0, 1.0, None), "Targeted": (1.0, 0.001, None)},
-            " The categories differ: Debug 0.0 points, Targeted +100.0 points.",
-        ),
-        (
-            {"Debug": (0.0, 1.0, 0.2), "Targeted": (0.36, 0.016, 0.2)},
-            " The categories are alike, as far as these tasks can tell.",
-        ),
-        ({"Debug": (0.0, 1.0, 0.2), "Targeted": (0.36, 0.06, 0.2)}, ""),
-        ({"Debug": (0.36, 0.016, 0.2)}, ""),
-    ],
-)
+@pytest.mark.parametrize(("found", "said"), ROWS["categories"])
 def test_categories_differ_where_a_test_shows_it_and_not_where_one_alone_has_a_small_p_value(
-    found: dict[str, tuple[float, float | None, float | None]], said: str
+    found: dict[str, list[float | None]], said: str
 ) -> None:
     data = results(overall={"se": 0.1, "df": 11.0})
     data["estimates"]["with"]["score"]["categories"] = {

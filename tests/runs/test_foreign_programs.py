@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from lensbench.runs.foreign_servers import ServerProgram, foreign_programs, naming_calls
 from stock import write
+
+ROWS = yaml.safe_load(Path(__file__).with_name("foreign_programs.yaml").read_text(encoding="utf-8"))
+
 
 SERVER = ServerProgram(
     frozenset(["seek", "@acme/seek", "seek_mcp"]), frozenset(["/opt/seek/server.py"])
@@ -81,33 +85,12 @@ def test_a_command_of_any_size_is_read(part: str) -> None:
     assert naming_calls(call("Bash", command=part * (5_000_000 // len(part))), SERVER) == []
 
 
-@pytest.mark.parametrize(
-    ("server", "names"),
-    [
-        (["sh", "-c", "cd /tmp && X=1 exec seek serve | tee log"], {"seek"}),
-        (["/usr/bin/env", "X=1", "seek", "serve"], {"seek"}),
-        (["timeout", "600", "seek"], {"seek"}),
-        (["env", "-u", "X", "python3", "-m", "seek_mcp.cli"], {"seek_mcp"}),
-        (["python3", "-mseek_mcp"], {"seek_mcp"}),
-        (["python3", "-u", "-X", "dev", __file__, "-mode", "x"], set()),
-        (["stdbuf", "-oL", "seek"], {"seek"}),
-        (["uv", "run", "python", "-m", "seek_mcp"], {"seek_mcp"}),
-        (["uv", "run", "--directory", "/opt/seek", "seek"], {"seek"}),
-        (["uv", "run", "--with", "mcp", "server.py"], {"mcp"}),
-        (["poetry", "-C", "/opt/seek", "run", "seekd"], {"seekd"}),
-        (["bun", "x", "seek"], {"seek"}),
-        (["npx", "-y", "@acme/seek@2", "."], {"@acme/seek", "seek"}),
-        (["deno", "run", "-A", "npm:@acme/seek@1", "x"], {"@acme/seek", "seek"}),
-        (["go", "run", "github.com/acme/seek@latest"], {"github.com/acme/seek", "seek"}),
-        (["uvx", "--from", "seek-tools==1.0", "seek"], {"seek-tools", "seek"}),
-        (["docker", "run", "-i", "acme/seek"], set()),
-    ],
-)
+@pytest.mark.parametrize(("server", "names"), ROWS["commands"])
 def test_a_server_is_the_program_that_its_command_line_starts_in_the_end(
-    server: list[str], names: set[str], tmp_path: Path
+    server: list[str], names: list[str], tmp_path: Path
 ) -> None:
-    program = program_of(server, tmp_path)
-    assert program.names == names
+    program = program_of([word.replace("{test}", __file__) for word in server], tmp_path)
+    assert sorted(program.names) == names
     assert [path for path in program.paths if path.startswith("/usr/bin/")] == []
 
 
@@ -130,30 +113,9 @@ FILES = {
 """A server's files."""
 
 
-@pytest.mark.parametrize(
-    ("server", "paths", "names"),
-    [
-        (["{d}/start.sh"], {"start.sh", "server.py", "core.py"}, set()),
-        (["bash", "{d}/start.sh"], {"start.sh", "server.py", "core.py"}, set()),
-        (["sh", "-c", "cd {d}; echo x; python3 server.py"], {"server.py", "core.py"}, set()),
-        (["python3", "{d}/run.py"], {"run.py", "server.py", "core.py"}, set()),
-        (["{d}/path.sh"], {"path.sh", "serve"}, {"seekd"}),
-        (["{d}/npx.sh"], {"npx.sh"}, {"@acme/seek", "seek"}),
-        (["node", "{d}/index.js"], {"index.js", "lib/find.js"}, set()),
-        (["deno", "run", "-A", "{d}/server.ts"], {"server.ts"}, set()),
-        (["bun", "{d}/server.ts"], {"server.ts"}, set()),
-        (["npx", "tsx", "{d}/server.ts"], {"server.ts"}, {"tsx"}),
-        (["uvx", "fastmcp", "run", "{d}/server.py"], {"server.py", "core.py"}, {"fastmcp"}),
-        (["uv", "run", "--directory", "{d}", "server.py"], {""}, set()),
-        (["npm", "--prefix", "{d}", "run", "serve"], {""}, set()),
-        (["go", "run", "-C", "{d}/go", "."], {"go"}, set()),
-        (["ruby", "{d}/ruby/serve"], {"ruby/serve"}, set()),
-        (["java", "-cp", "{d}/lib", "Main"], {"lib"}, set()),
-        (["./start.sh"], set(), set()),
-    ],
-)
+@pytest.mark.parametrize(("server", "paths", "names"), ROWS["files"])
 def test_hidden_is_what_its_command_line_and_its_files_name(
-    server: list[str], paths: set[str], names: set[str], tmp_path: Path
+    server: list[str], paths: list[str], names: list[str], tmp_path: Path
 ) -> None:
     folder = tmp_path / "seek"
     folder.mkdir()
@@ -164,7 +126,7 @@ def test_hidden_is_what_its_command_line_and_its_files_name(
     assert {path for path in program.paths if path.startswith(str(folder))} == {
         str(folder / path) for path in paths
     }
-    assert program.names == names
+    assert sorted(program.names) == names
 
 
 def test_the_paths_are_those_of_programs_scripts_modules_and_packages_that_others_alone_have(

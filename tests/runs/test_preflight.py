@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 
 from fakes.stdio_mcp_server import answer
 from handmade import Bench
@@ -36,6 +37,9 @@ from lensbench_demo.server_starts import advice
 from programs import run_here
 from services import Reply, Request, answering
 from stock import commit, git, write
+
+BUDGETS = yaml.safe_load(Path(__file__).with_name("budgets.yaml").read_text(encoding="utf-8"))
+
 
 STDIO = str(Path(__file__).parents[1] / "fakes" / "stdio_mcp_server.py")
 KEY = "sk-a-very-secret-key"
@@ -1258,64 +1262,7 @@ def test_listed_tools_stand_in_for_what_an_agent_does_not_show(tmp_path: Path) -
     assert PreflightFindings.read(tmp_path).listing == []
 
 
-@pytest.mark.parametrize(
-    ("kind", "more", "outcome", "detail"),
-    [
-        ("codex", {"model": "gpt-5"}, "ok", "5 USD, estimated by gpt-5: $1.25 input"),
-        ("codex", {"model": "mine"}, "ok", "5 USD, estimated by mine: $1 input"),
-        (
-            "codex",
-            {"model": "x"},
-            "failed",
-            "codex shows no dollars, and no price of model 'x' is known: add it under",
-        ),
-        (
-            "gemini",
-            {},
-            "failed",
-            "cannot hold: gemini shows no dollars, and no price of model '' is known",
-        ),
-        ("gemini", {"models": {"x": "mine"}, "model": "x"}, "ok", "estimated by mine"),
-        (
-            "command",
-            {"model": "gpt-5"},
-            "failed",
-            "cannot hold: kind 'command' shows neither dollars nor tokens",
-        ),
-        (
-            "command-events",
-            {"model": "gpt-5"},
-            "ok",
-            "as command-events reports them, else estimated by gpt-5",
-        ),
-        (
-            "command-events",
-            {},
-            "failed",
-            "not every run of command-events shows dollars, and no price of model '' is known: add it under prices",
-        ),
-        (
-            "opencode",
-            {"model": "gateway/x"},
-            "failed",
-            "not every run of opencode shows dollars, and no price of model 'gateway/x' is known: add it under prices",
-        ),
-        ("opencode", {"model": "gateway/mine"}, "ok", "else estimated by gateway/mine"),
-        ("claude-code", {"model": "sonnet"}, "ok", "5 USD, as claude-code reports them"),
-        (
-            "claude-code",
-            {"model": "x", "provider": "custom"},
-            "failed",
-            "claude-code does not know what this service costs, and no price of model 'x' is known",
-        ),
-        (
-            "opencode",
-            {"model": "x", "provider": "custom"},
-            "failed",
-            "opencode does not know what this service costs, and no price of model 'x' is known",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("kind", "more", "outcome", "detail"), BUDGETS)
 def test_a_budget_that_cannot_hold_is_told_first(
     kind: str, more: dict[str, Any], outcome: str, detail: str
 ) -> None:

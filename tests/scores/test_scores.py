@@ -1,14 +1,19 @@
 from collections.abc import Callable, Sequence
 from fractions import Fraction as F
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from lensbench.core.errors import UserError
 from lensbench.core.records import Attempt, Call, Outcome, Record
 from lensbench.core.tables import read_table
 from lensbench.scores.measures import discard_counts
 from lensbench.scores.scores import RunFacts, compare, score_run, treatment_tools
+
+ROWS = yaml.safe_load(Path(__file__).with_name("scores.yaml").read_text(encoding="utf-8"))
+
 
 Make = Callable[..., Any]
 GREP, GRAPH, NEAR = (f"mcp__lens__lens_{name}" for name in ("grep", "graph", "graph_neighbors"))
@@ -32,27 +37,7 @@ def test_what_sub_agents_did_is_unknown_where_the_agent_does_not_show_it() -> No
         assert (row["called"], row["called_without_error"]) == (called, called)
 
 
-@pytest.mark.parametrize(
-    ("points", "score", "complete"),
-    [
-        ("1 1", "1", True),
-        ("1 0.5", "0.75", False),
-        ("0 0", "0", False),
-        ("1 1 0.5", "0.85", True),
-        ("1 0.5 0.5", "0.65", False),
-        ("1 1 0", "0.65", False),
-        ("1 0 0", "0.35", False),
-        ("0.5 0 0", "0.15", False),
-        ("1 1 1 0.5", "0.9", True),
-        ("1 1 1 0", "0.75", False),
-        ("1 0.5 1 0.5", "0.75", False),
-        ("0.5 0 0 0", "0.15", False),
-        ("1 1 0.5 0", "0.65", False),
-        ("1 1 1 1 0", "0.8", True),
-        ("1 1 1 0.5 0.5", "0.8", True),
-        ("1 1 1 0.5 0", "0.7", False),
-    ],
-)
+@pytest.mark.parametrize(("points", "score", "complete"), ROWS["scores"])
 def test_a_score_is_points_by_criteria_to_the_nearest_5_percent(
     points: str, score: str, complete: bool
 ) -> None:
@@ -105,20 +90,7 @@ def side(
 
 
 @pytest.mark.parametrize(
-    ("with_files", "without_files", "diverged", "jaccard", "only"),
-    [
-        ("a.py", "a.py", False, "1", []),
-        ("b.py;a.py", "a.py;b.py", False, "1", []),
-        ("./a.py", "`a.py`", False, "1", []),
-        ("/w/repo/a.py", "a.py:12", False, "1", []),
-        ("a.py", "b.py", True, "0", ["a.py"]),
-        ("none", "none", False, "1", []),
-        ("a.py;b.py;c.py", "a.py", True, "0.3333", ["b.py", "c.py"]),
-        ("a.py", "a.py;b.py", True, "0.5", []),
-        ("none", "a.py", True, "0", []),
-        ("", "a.py", None, None, None),
-        ("a.py", "", None, None, None),
-    ],
+    ("with_files", "without_files", "diverged", "jaccard", "only"), ROWS["files"]
 )
 def test_cited_files_are_compared_after_normalising(
     with_files: str,

@@ -27,6 +27,9 @@ from lensbench.workflow.launch import (
 from lensbench_demo import docs
 from programs import refusal, run_module
 
+ROWS = yaml.safe_load(Path(__file__).with_name("run_options.yaml").read_text(encoding="utf-8"))
+
+
 CORES = "an option cannot be read (Error parsing number of cores (--cores, -c): must be integer or 'all')"
 UNREAD = "Invalid config definition: Config entries have to be defined as name=value pairs."
 TARGET = "is no target; name a benchmark by --config run_id=<run id>, a task by --only"
@@ -154,26 +157,7 @@ def test_nothing_but_help_is_help() -> None:
     assert lensbench().stdout == lensbench("--help").stdout == f"{overview()}\n"
 
 
-@pytest.mark.parametrize(
-    ("here", "options", "told"),
-    [
-        (["config.yaml", "config.mine.yaml"], [], ["--cores", "all"]),
-        (
-            ["config.mine.yaml"],
-            ["-n"],
-            ["--cores", "all", "-n", "--configfile", "config.mine.yaml"],
-        ),
-        (
-            ["config.yaml"],
-            ["--cores", "2", "archive"],
-            ["--cores", "all", "--cores", "2", "archive"],
-        ),
-        (["config.yaml"], ["-j3"], ["-j3"]),
-        ([], ["--configfile", "x.yaml"], ["--cores", "all", "--configfile", "x.yaml"]),
-        ([], ["--directory", "elsewhere"], ["--cores", "all", "--directory", "elsewhere"]),
-        (["config.yaml"], ["--workflow-profile", "p", "-n"], ["--workflow-profile", "p", "-n"]),
-    ],
-)
+@pytest.mark.parametrize(("here", "options", "told"), ROWS)
 def test_run_takes_config_and_all_cores(
     tmp_path: Path, here: list[str], options: list[str], told: list[str]
 ) -> None:

@@ -15,6 +15,9 @@ from lensbench.plan.reading import load_config
 from lensbench_demo.known_servers import server_of, with_value, write_cures
 from lensbench_demo.setup import Wishes, ask, config_text, mcp_file
 
+ROWS = yaml.safe_load(Path(__file__).with_name("values.yaml").read_text(encoding="utf-8"))
+
+
 TOKEN = "sk-live-0123456789abcdef"
 
 
@@ -169,29 +172,7 @@ def test_a_file_that_is_broken_is_refused_in_one_line(name: str, text: str, tmp_
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    ("before", "path", "value", "after"),
-    [
-        (
-            "# mine\nrun_id: a  # x\n",
-            ["sandbox_visible"],
-            ["/a b"],
-            '# mine\nsandbox_visible: ["/a b"]\nrun_id: a  # x\n',
-        ),
-        ("hosts: []\nb: 1\n", ["hosts"], ["a:1"], 'hosts: ["a:1"]\nb: 1\n'),
-        ("hosts: [a, b]  # x\n", ["hosts"], ["b", "c"], 'hosts: ["a", "b", "c"]  # x\n'),
-        ("hosts:\n  - a\n# x\nb: 1\n", ["hosts"], ["c"], 'hosts:\n  ["a", "c"]\n# x\nb: 1\n'),
-        (
-            "agent:\n  # x\n  kind: a\nb: 1\n",
-            ["agent", "s"],
-            20.0,
-            "agent:\n  # x\n  s: 20.0\n  kind: a\nb: 1\n",
-        ),
-        ("agent: {kind: a}\n", ["agent", "s"], 20.0, "agent: {s: 20.0, kind: a}\n"),
-        ("a: {m: n}\n", ["c", "s", "w"], [".x/"], 'c: {"s": {"w": [".x/"]}}\na: {m: n}\n'),
-        ("agent:\n  s: 15  # x\n", ["agent", "s"], 20.0, "agent:\n  s: 20.0  # x\n"),
-    ],
-)
+@pytest.mark.parametrize(("before", "path", "value", "after"), ROWS)
 def test_a_value_is_added_and_everything_else_stays(
     before: str, path: list[str], value: object, after: str
 ) -> None:
