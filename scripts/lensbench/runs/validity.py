@@ -7,7 +7,7 @@ repeats it. A run that was discarded more often than `discards.max_rounds` is gi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -68,7 +68,8 @@ def decide(
             for run in runs
             if validities[run].status == RunStatus.VALID and run.condition != CLOSED_BOOK
         ]
-        for record, reason, detail in _apart([records[run] for run in counting], plan):
+        odd, reason, detail = _apart([records[run] for run in counting], plan)
+        for record in odd:
             validities[record.run] = Validity(record.run, RunStatus.DISCARDED, reason, detail)
     return list(validities.values())
 
@@ -81,45 +82,36 @@ def _alone(run: RunId, record: Record | None) -> Validity:
     return Validity(run, status, last.reason, last.detail)
 
 
-def _apart(together: list[Record], plan: Plan) -> Iterable[tuple[Record, str, str]]:
-    """The runs of a pair made under other circumstances, with the reason."""
+def _apart(together: Sequence[Record], plan: Plan) -> tuple[Sequence[Record], str, str]:
+    """Those of a pair's runs that were made under other circumstances, with the reason and its detail."""
     if not together:
-        return
-    models = {
-        record.run.condition: ", ".join(sorted(set(record.outcome.models or ())))
-        for record in together
-    }
-    versions = {record.run.condition: record.outcome.agent_version for record in together}
+        return (), "", ""
+    models = {}
+    versions = {}
+    for record in together:
+        if record.outcome.models:
+            models[record.condition] = ", ".join(sorted(set(record.outcome.models)))
+        if record.outcome.agent_version:
+            versions[record.condition] = f"version {record.outcome.agent_version}"
     for reason, facts in (
         (DiscardReason.MODEL_CHANGED, models),
         (DiscardReason.SETTINGS_CHANGED, versions),
     ):
-        values = {condition: value for condition, value in facts.items() if value}
-        if len(set(values.values())) > 1:
-            word = "version " if facts is versions else ""
-            detail = "; ".join(f"{condition}: {word}{value}" for condition, value in values.items())
-            yield from ((record, reason, detail) for record in together)
-            return
-    digest = plan["tasks"][together[0].task]["prompt_sha256"]
+        if len(set(facts.values())) > 1:
+            detail = "; ".join(f"{condition}: {value}" for condition, value in facts.items())
+            return together, reason, detail
     if len({record.prompt_sha256 for record in together}) > 1:
+        digest = plan["tasks"][together[0].task]["prompt_sha256"]
         odd = [record for record in together if record.prompt_sha256 != digest]
-        yield from (
-            (record, DiscardReason.PROMPT_MISMATCH, "its prompt is not the planned one")
-            for record in odd
-        )
-    elif len({record.agent_sha256 for record in together if record.agent_sha256}) > 1:
+        return odd, DiscardReason.PROMPT_MISMATCH, "its prompt is not the planned one"
+    if len({record.agent_sha256 for record in together if record.agent_sha256}) > 1:
         odd = [record for record in together if record.agent_sha256 != plan.get("agent_sha256")]
-        yield from (
-            (
-                record,
-                DiscardReason.SETTINGS_CHANGED,
-                "the agent's settings are not the planned ones",
-            )
-            for record in odd
-        )
-    elif len({record.tree_before for record in together}) > 1:
+        detail = "the agent's settings are not the planned ones"
+        return odd, DiscardReason.SETTINGS_CHANGED, detail
+    if len({record.tree_before for record in together}) > 1:
         detail = "the runs of the pair began with different files"
-        yield from ((record, DiscardReason.WORKSPACE_CHANGED, detail) for record in together)
+        return together, DiscardReason.WORKSPACE_CHANGED, detail
+    return (), "", ""
 
 
 def timing_csv(attempts: Iterable[tuple[int, Record]], mapping: str) -> str:
