@@ -226,18 +226,17 @@ def earlier(name: str) -> Wishes | None:
     config_file = wishes.files["config"]
     if name and config_file.is_file():
         wishes = wishes._replace(task_set=_task_set(config_file))
-    there = [str(path) for path in wishes.files.values() if path.is_file()]
-    missing = [str(path) for path in wishes.files.values() if not path.is_file()]
-    if not name or not there:
+    servers = wishes.files["mcp"]
+    if not name or not (config_file.is_file() or servers.is_file()):
         return None
-    if missing == [str(wishes.files["tasks"])]:
-        command = f"generate --repo <your repository> --count 12 --output {missing[0]}"
-        raise UserError(
-            f"{missing[0]} is missing: write it yourself, or by {_lensbench()} {command}"
-        )
-    if missing:
-        what = f"{there[0]} is there, but {missing[0]} is not"
-        raise UserError(f"{what}; restore it, or remove {' and '.join(there)} and name a server")
+    for there, missing in ((servers, config_file), (config_file, servers)):
+        if not missing.is_file():
+            what = f"{there} is there, but {missing} is not"
+            raise UserError(f"{what}; restore it, or remove {there} and name a server")
+    tasks = wishes.files["tasks"]
+    if not tasks.is_file():
+        command = f"generate --repo <your repository> --count 12 --output {tasks}"
+        raise UserError(f"{tasks} is missing: write it yourself, or by {_lensbench()} {command}")
     config = read_config(wishes.files["config"])
     return wishes._replace(
         agent=config.agent.kind,
@@ -344,12 +343,12 @@ def smoke_command(wishes: Wishes) -> list[str]:
 
 def write(wishes: Wishes, count: int) -> None:
     write_tasks(wishes, count)
+    runs = wishes.conditions * len(wishes.tasks)  # a set that cannot be used leaves no other file
     write_json(wishes.files["mcp"], mcp_file(wishes))
     dropped = [key for server in wishes.known for key in server.dropped]
     if dropped:
         keys = ", ".join(dict.fromkeys(dropped))
         print(f"not taken over into {wishes.files['mcp']}: {keys} (docs/servers.md)", flush=True)
-    runs = wishes.conditions * len(wishes.tasks)
     limit = max(1, math.ceil(runs * USUAL_USD))
     if wishes.command:
         limit = 2 * runs  # each can be repeated once

@@ -121,17 +121,26 @@ def test_a_repository_without_questions_ends_with_the_command_that_tries_the_ser
     assert ended.stderr.endswith(" init --mcp 'true ${workspace}' --name=few --yes\n")
 
 
+def test_a_task_set_that_cannot_be_used_leaves_no_other_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_atomic(Path("scenarios/mine.yaml"), "tasks: 7")
+    assert "scenarios/mine.yaml" in refusal(main, *FLAGS)
+    assert not list(tmp_path.glob("*.mine.*"))
+
+
 def test_a_name_alone_tries_again_or_says_what_is_broken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     wishes = Wishes("mine", "", "codex", "gpt-5", "")
+    write_atomic(wishes.files["tasks"], "name: x")  # by hand, before the first `init`
     assert earlier("mine") is None
     write_atomic(wishes.files["mcp"], json.dumps({"mcpServers": {"mine": {"command": "true"}}}))
-    write_atomic(wishes.files["tasks"], "name: x")
     with pytest.raises(
         UserError,
-        match=r"^mcp.mine.json is there, but config.mine.yaml is not; restore it, or remove",
+        match=r"but config.mine.yaml is not; restore it, or remove mcp.mine.json and name a server$",
     ):
         earlier("mine")
     for tools in ([], ["find"]):
