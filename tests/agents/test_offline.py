@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,26 +17,7 @@ from lensbench.agents.adapters.offline import command, read
 from lensbench.core.error_texts import KNOWN_ERRORS
 from lensbench.core.records import Call, Outcome
 
-EVENTS = (
-    {
-        "type": "start",
-        "version": "1",
-        "model": "none",
-        "tools": ["Grep", "mcp__lens__lens_grep"],
-        "mcp_servers": [
-            {"name": "lens", "status": "connected", "detail": ""},
-            {"name": "odd", "status": "failed", "detail": "gone"},
-        ],
-    },
-    {"type": "tool_call", "id": 1, "name": "Read", "input": {}},
-    {"type": "tool_result", "id": 1, "is_error": False, "size": 3, "path": "b.py"},
-    {"type": "tool_call", "id": 2, "name": "Grep", "input": {}},
-    {"type": "tool_result", "id": 2, "is_error": True, "size": 3},
-    {"type": "tool_call", "id": 3, "name": "Read", "input": {}},
-    {"type": "tool_result", "id": 3, "is_error": False, "size": 3, "path": "a.py"},
-    {"type": "answer", "text": "It is so.\n"},
-    {"type": "end", "turns": 4, "is_error": False, "ended": "finished"},
-)
+EVENTS = yaml.safe_load(Path(__file__).with_name("offline_events.yaml").read_text(encoding="utf-8"))
 LINES = [json.dumps(event) for event in EVENTS]
 
 

@@ -38,6 +38,9 @@ from programs import run_here
 from services import Reply, Request, answering
 from stock import commit, git, write
 
+INDEXES = yaml.safe_load(Path(__file__).with_name("indexes.yaml").read_text(encoding="utf-8"))
+
+
 BUDGETS = yaml.safe_load(Path(__file__).with_name("budgets.yaml").read_text(encoding="utf-8"))
 
 
@@ -255,22 +258,7 @@ def test_a_search_that_finds_nothing_is_asked_again_for_the_name_of_a_file(
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "server_name", "command", "is_named"),
-    [
-        (".lens/index.db", "lens", None, True),
-        (".lens-cache/x", "lens", None, True),
-        (".lens.db", "my-lens", None, False),
-        (".Seek/db", "seek_mcp", None, True),
-        (".seek/db", "s", "seek", True),
-        (".seek_index/db", "s", "@acme/seek-mcp", True),
-        (".lensing/x", "lens", None, False),
-        (".github/x", "github", None, False),
-        (".my-lens/x", "my-lens", None, True),
-        ("lens/x", "lens", None, False),
-        (".eslintrc", "lens", None, False),
-    ],
-)
+@pytest.mark.parametrize(("name", "server_name", "command", "is_named"), INDEXES)
 def test_an_index_that_the_repository_has_for_a_server_is_named_since_the_baseline_reads_it(
     attempt: Try, project: Path, name: str, server_name: str, command: str | None, is_named: bool
 ) -> None:
@@ -459,45 +447,7 @@ def test_a_quoted_command_of_a_fetched_program_is_that_of_its_launcher(
     assert own_command(text, str(Path("cache/bin/graph").absolute()), packages) == command.split()
 
 
-ROWS = {
-    "get_symbol": (
-        {"symbol": {"type": "string"}, "kind": {"enum": ["all", "one"]}},
-        None,
-        "ok",
-        "get_symbol(symbol='Cart', kind='all') answered",
-    ),
-    "files": (
-        {"paths": {"type": "array", "items": {"type": "string"}}, "depth": {"type": "integer"}},
-        True,
-        "ok",
-        "files(paths=['cart.py'], depth=1) answered",
-    ),
-    "fail_search": (
-        {"query": {"type": "string", "examples": ["fail"]}, "all": {"type": "boolean"}},
-        True,
-        "warning",
-        "fail_search(query='fail', all=False) failed: found",
-    ),
-    "pay": (
-        {"query": {"type": "string"}},
-        False,
-        "skipped",
-        "not called: it says that it changes something",
-    ),
-    "delete": (
-        {"path": {"type": "string"}},
-        None,
-        "skipped",
-        "not called: its name says that it changes something",
-    ),
-    "weather": ({}, None, "skipped", "not called: neither a readOnlyHint nor its name"),
-    "find_price": (
-        {"currency": {"type": "string"}},
-        None,
-        "skipped",
-        "not called: nothing is known for its argument 'currency'",
-    ),
-}
+ROWS = yaml.safe_load(Path(__file__).with_name("called_tools.yaml").read_text(encoding="utf-8"))
 
 
 def test_each_tool_that_only_reads_is_called_with_arguments_of_its_schema(
