@@ -29,7 +29,14 @@ from lensbench.core.frozen_plan import VerdictName
 from lensbench.core.system.files import write_atomic
 from lensbench.scores import intervals, rules
 from lensbench.scores.intervals import Room, Rooms, standard_errors
-from lensbench.scores.rules import Sample, Tail, given, sample
+from lensbench.scores.rules import (
+    ANY_TASKS,
+    BEST_TASKS,
+    REPOSITORIES,
+    Sample,
+    given,
+    sample,
+)
 from lensbench.scores.sequential import SHARE, EarlierLook, next_boundary
 
 Floats = np.ndarray[Any, Any]
@@ -125,12 +132,13 @@ def in_repositories(mean: float, spread: float, repositories: int, share: float 
 
 
 def heavy_repositories(loss: float, repositories: int, sign: int = 1) -> Draw:
-    """A fifth of the repositories loses this much, the others gain as much together; a `sign` of -1 is mirrored."""
+    """The share of REPOSITORIES loses this much, the others gain as much together; a `sign` of -1 is mirrored."""
+    share = REPOSITORIES.share
 
     def draw(rng: np.random.Generator, count: int, tasks: int) -> Drawn:
         homes = np.arange(tasks) % repositories
-        heavy = rng.random((count, repositories)) < 0.2
-        own = np.where(heavy, -loss, loss / 4)[:, homes]
+        heavy = rng.random((count, repositories)) < share
+        own = np.where(heavy, -loss, share * loss / (1 - share))[:, homes]
         differences = sign * (own + rng.normal(0, 0.2, (count, tasks)))
         return Drawn(differences, demo_baselines(rng, count, tasks), homes.tolist())
 
@@ -138,17 +146,19 @@ def heavy_repositories(loss: float, repositories: int, sign: int = 1) -> Draw:
 
 
 def all_lost(kind: str, spread: float, *, best: bool, sign: int = 1, mean: float = 0.0) -> Draw:
-    """5% of the tasks, whichever, or only half of the tenth with the best baselines, lose all that they had; the others
-    gain as much together. A `sign` of -1 is mirrored: they gain all that was left, above a `mean`."""
+    """The share of ANY_TASKS, whichever, or that of BEST_TASKS, only among the tenth with the best baselines, loses all
+    that it had; the others gain as much together. A `sign` of -1 is mirrored: it gains all that was left, above
+    a `mean`."""
+    tail = BEST_TASKS if best else ANY_TASKS
 
     def draw(rng: np.random.Generator, count: int, tasks: int) -> Drawn:
         baselines = BASELINES[kind](rng, count, tasks)
         many = BASELINES[kind](rng, 1, 40_000)[0]
         bound = np.quantile(many, 0.9) if best else 0.0
-        share = 0.05 / float((many >= bound).mean())
+        share = tail.share / float((many >= bound).mean())
         hit = (baselines >= bound) & (rng.random((count, tasks)) < share)
-        lost = 0.05 * float(many[many >= bound].mean())
-        others = lost / 0.95 + rng.normal(0, spread, (count, tasks))
+        lost = tail.share * float(many[many >= bound].mean())
+        others = lost / (1 - tail.share) + rng.normal(0, spread, (count, tasks))
         differences = mean + sign * np.where(hit, -baselines, others)
         return Drawn(differences, baselines if sign > 0 else 1 - baselines)
 
@@ -181,8 +191,8 @@ class Row(NamedTuple):
     at_most: float = 1.0
 
 
-FALSE, TAIL, BEST = 0.03, 0.05, 0.1
-"""What docs/gate.md promises: without an effect, where any tasks lose all, and where the best do."""
+FALSE = 0.03
+"""What docs/gate.md promises without an effect."""
 
 
 def shares(row: Row, count: int) -> tuple[float, float]:
@@ -217,30 +227,40 @@ def errors() -> Iterator[tuple[str, Row]]:
     for repositories, tasks in ((6, 48), (8, 48), (12, 48), (16, 96)):
         name = f"nothing, {tasks} tasks in {repositories} repositories: GO"
         yield name, Row(in_repositories(0.0, 0.2, repositories, 0.33), tasks, "GO", FALSE)
+    any_tasks = f"any {ANY_TASKS.share:.0%}"
+    best_tasks = f"{BEST_TASKS.share:.0%} of the best"
     for kind in BASELINES:
         for spread in (0.05, 0.1, 0.18):
             for tasks in TASKS:
                 text = f"baseline {kind}, spread {100 * spread:g}, {tasks} tasks"
                 draw = all_lost(kind, spread, best=False)
-                yield f"any 5% lose all, {text}: GO", Row(draw, tasks, "GO", TAIL)
+                row = Row(draw, tasks, "GO", ANY_TASKS.promise)
+                yield f"{any_tasks} lose all, {text}: GO", row
                 draw = all_lost(kind, spread, best=True)
-                yield f"5% of the best lose all, {text}: GO", Row(draw, tasks, "GO", BEST)
+                row = Row(draw, tasks, "GO", BEST_TASKS.promise)
+                yield f"{best_tasks} lose all, {text}: GO", row
     for tasks in TASKS:
         draw = all_lost("55%", 0.1, best=False, sign=-1)
-        yield f"any 5% gain all that is left, {tasks} tasks: HARM", Row(draw, tasks, "HARM", TAIL)
+        row = Row(draw, tasks, "HARM", ANY_TASKS.promise)
+        yield f"{any_tasks} gain all that is left, {tasks} tasks: HARM", row
         draw = all_lost("55%", 0.1, best=False, sign=-1, mean=0.05)
-        name = f"any 5% gain all that is left, above a gain of 5, {tasks} tasks: NO-GO"
-        yield name, Row(draw, tasks, "NO-GO", TAIL)
+        name = f"{any_tasks} gain all that is left, above a gain of 5, {tasks} tasks: NO-GO"
+        yield name, Row(draw, tasks, "NO-GO", ANY_TASKS.promise)
     for tasks in (24, 48, 96):
         name = f"a fifth of 8 repositories loses 24, {tasks} tasks: GO"
-        yield name, Row(heavy_repositories(0.24, 8), tasks, "GO", TAIL)
+        yield name, Row(heavy_repositories(0.24, 8), tasks, "GO", REPOSITORIES.promise)
         name = f"a fifth of 8 repositories gains 24, {tasks} tasks: HARM"
-        yield name, Row(heavy_repositories(0.24, 8, -1), tasks, "HARM", TAIL)
+        draw = heavy_repositories(0.24, 8, -1)
+        yield name, Row(draw, tasks, "HARM", REPOSITORIES.promise)
     for tasks in (8, 10, 12, 24, 36, 48):
         name = f"a fifth of the tasks loses 40, {tasks} tasks: GO"
-        yield name, Row(skewed(0.2, 0.4, 0.05), tasks, "GO", BEST if tasks < 24 else TAIL)
+        tail = BEST_TASKS if tasks < 24 else ANY_TASKS
+        yield name, Row(skewed(0.2, 0.4, 0.05), tasks, "GO", tail.promise)
     for tasks in (24, 48):
-        yield f"exponential losses, {tasks} tasks: GO", Row(exponential, tasks, "GO", TAIL)
+        yield (
+            f"exponential losses, {tasks} tasks: GO",
+            Row(exponential, tasks, "GO", ANY_TASKS.promise),
+        )
 
 
 SHAPES: dict[str, Draw] = {
@@ -344,7 +364,7 @@ def repair_table(count: int, only: str) -> Iterator[str]:
             yield f"| {name} | {(go[0] & go[1]).mean():.2f} | {go[0].mean():.2f} |"
 
 
-NEVER = Tail(0.05, 2.0)
+NEVER = ANY_TASKS._replace(chance=2.0)
 """A tail that no verdict rests on."""
 WITHOUT: dict[str, dict[str, Any]] = {
     "heavy tails: any tasks": {"ANY_TASKS": NEVER},
@@ -357,7 +377,7 @@ WITHOUT: dict[str, dict[str, Any]] = {
     },
     "empirical likelihood": {},
     "fewest tasks": {"FEWEST_TASKS": 0},
-    "before: a task may lose 95 points": {"ANY_TASKS": Tail(0.05, 0.04), "BEST_TASKS": NEVER},
+    "before: a task may lose 95 points": {"BEST_TASKS": NEVER},
     "before: the first interval has 96.5%": {},
 }
 """Names of rules.py that a rule rests on, with values that leave it out, or that were there before."""

@@ -9,6 +9,7 @@ import yaml
 from charts import pictures, rows
 
 from lensbench.core.system.places import ROOT
+from lensbench.scores.rules import ANY_TASKS, BEST_TASKS, REPOSITORY_LOSS
 from lensbench_archive.verdict import main
 from programs import run_here
 
@@ -52,6 +53,25 @@ def test_every_percentage_of_a_page_has_a_source_or_is_a_setting(page: str) -> N
     }
     text = re.sub(r"```.*?```|`[^`]*`", "", text_of(page))
     assert set(re.findall(r"[\d.]+%", text)) <= named.union(SETTINGS[page])
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("gate", f"suppose one task in {1 / ANY_TASKS.share:.0f}, whichever, lost all"),
+        ("gate", f"At most {ANY_TASKS.promise:.0%} of such benchmarks may give a GO"),
+        (
+            "gate",
+            f"at most {BEST_TASKS.promise:.0%} if only the tasks with the best baselines lost",
+        ),
+        ("gate", f"that loses {100 * REPOSITORY_LOSS:.0f} points counts"),
+        ("evidence", f"if one task in {1 / ANY_TASKS.share:.0f}"),
+    ],
+)
+def test_the_rule_about_rare_disasters_is_described_with_its_own_figures(
+    page: str, words: str
+) -> None:
+    assert words in text_of(page)
 
 
 def test_a_sandbox_of_its_own_network_lets_nothing_out() -> None:
