@@ -175,7 +175,7 @@ def test_from_the_first_start_on_no_answer_that_counts_is_asked_for_twice(
 
 
 PHASES = {
-    "between answer and record": ("runs/run.py", "            if tried.record.patch_sha256:\n"),
+    "between answer and record": ("runs/attempt.py", "        if tried.record.patch_sha256:\n"),
     "between store and view": ("runs/run.py", "        show(job.folder, job.run)\n    return f"),
     "between view and bookkeeping": ("runs/run.py", '    return f"{last.reason'),
     "in validity": ("runs/validity.py", "    write_table(RunFolder(folder).validity"),

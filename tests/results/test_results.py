@@ -21,9 +21,19 @@ NASTY = "a|b\nc\r\n# d\n| e | <script>alert(1)</script> `f` **g** [h](i) \\ ~~j~
 
 def rows(page: str, title: str) -> list[list[str]]:
     """The rows of the table below a heading, without its head."""
+    return table(page, title)[2:]
+
+
+def column(page: str, title: str, name: str) -> list[str]:
+    """The cells below a name in the head of the table below a heading."""
+    place = table(page, title)[0].index(name)
+    return [row[place] for row in rows(page, title)]
+
+
+def table(page: str, title: str) -> list[list[str]]:
     part = re.split(r"\n#{2,3} ", page.partition(f"# {title}\n")[2])[0]
-    table = [line for line in part.splitlines() if line.startswith("|")]
-    return [[item.strip() for item in re.split(r"(?<!\\)\|", line)[1:-1]] for line in table[2:]]
+    lines = [line for line in part.splitlines() if line.startswith("|")]
+    return [[item.strip() for item in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
 
 
 def headings(page: str) -> list[str]:
@@ -130,9 +140,12 @@ def test_the_page_has_every_section_also_without_any_run(bench: Make) -> None:
     assert headings(made.page) == SECTIONS
     assert data["headlines"] == ["lens against without a server: no complete pair yet (2 planned)."]
     assert data["counts"] == {"scored": 0, "unjudged": 0, "discarded": 0, "missing": 4}
-    assert [row[1:] for row in rows(made.page, "Raw results")[:1]] == [
-        ["lens", "missing", "— / —", "—", "— / —", "—", "—", "—"]
-    ]
+    assert column(made.page, "Raw results", "Condition")[0] == "lens"
+    assert column(made.page, "Raw results", "Status")[0] == "missing"
+    for name in ("Tool calls", "Files read"):
+        assert column(made.page, "Raw results", name)[0] == "— / —"
+    for name in ("Tools used?", "Score", "Complete", "Duration"):
+        assert column(made.page, "Raw results", name)[0] == "—"
     assert "Runs started | not recorded" in made.page
     assert "makes the 4 runs that are now discarded or missing" in made.page
     assert "No run was discarded.\n" in made.page
@@ -167,7 +180,7 @@ def test_the_protocols_columns_say_which_tools_were_used_and_how_many_calls_they
         in made.page
     )
     assert "| MCP servers of lens | lens: lens_graph, lens_grep |" in made.page
-    assert [row[4] for row in rows(made.page, "Raw results")] == ["Yes", "—", "No", "—"]
+    assert column(made.page, "Raw results", "Tools used?") == ["Yes", "—", "No", "—"]
     assert rows(made.page, "By category")[0][-2:] == ["+2", "0/2"]
     assert (
         "| complete (score of 80% or more) | 2/2 (100%) | 1/2 (50%) | -50.0 points |" in made.page

@@ -21,10 +21,10 @@ from lensbench.runs.stopping import (
     USUAL_USD,
     Ledger,
     StopEverything,
-    before_the_agent,
     check_budget,
     check_not_stopped,
     clear,
+    free_if_it_fails,
     spend,
     spend_on_request,
     spent,
@@ -116,7 +116,7 @@ def test_known_costs_of_0_are_believed(tmp_path: Path) -> None:
 def test_only_an_error_before_the_agent_books_no_cost(tmp_path: Path) -> None:
     attempt(tmp_path, 2.0, 1.0)
     start_attempt(tmp_path)
-    with pytest.raises(UserError), before_the_agent(tmp_path):
+    with pytest.raises(UserError), free_if_it_fails(tmp_path):
         raise UserError("it is not there")
     assert (spent(tmp_path).at_work, spent(tmp_path).usd_at_most) == (0, 2.0)
 

@@ -538,7 +538,8 @@ def test_a_prompt_into_which_the_program_would_put_a_file_is_refused(
     job = read_job(plan(bench, "true"), RUN, 0)
     file = next(path.name for path in Path(job.repository["tree"]).iterdir() if path.is_file())
     job = job._replace(
-        plan={**job.plan, "agent": {**job.agent, "kind": kind}}, prompt=text.replace("FILE", file)
+        plan={**job.plan, "agent": {**job.agent, "kind": kind}},
+        whole_prompt=text.replace("FILE", file),
     )
     (tmp_path / "private").mkdir()
     said = pytest.raises(UserError, match=f"task '{RUN.task}': its prompt has @.*{kind} replaces")
@@ -760,7 +761,7 @@ def test_what_a_run_needs_is_loaded_before_it_is_forked_off(bench: Path) -> None
         text=True,
         check=True,
     )
-    assert (made.stdout, counts(bench)) == ("later:\n", True)
+    assert (made.stdout, counts(bench)) == ("later:\n", True), "import it in runs.run.preload"
 
 
 def test_a_run_imports_little() -> None:
@@ -773,7 +774,9 @@ def test_a_run_imports_little() -> None:
     assert {"pydantic", "psutil", "yaml", "jinja2", "re2", "numpy", "snakemake", "mcp"}.isdisjoint(
         loaded
     )
-    assert len(loaded) <= 193
+    assert len(loaded) <= 193, (
+        "import it where it is used; runs of a start get it by runs.run.preload"
+    )
 
 
 SPOILED = {

@@ -60,19 +60,19 @@ def test_values_are_skewed_by_scipys_skewness_and_its_standard_error(values: lis
 
 
 @given(tenths)
-def test_the_likelihood_root_is_that_of_the_most_likely_wtens_with_a_mean_of_0(
+def test_the_likelihood_root_is_that_of_the_most_likely_weights_with_a_mean_of_0(
     values: list[float],
 ) -> None:
-    """By its dual: the wtens 1 / n / (1 + w d) whose mean is 0, against those of 1 / n each."""
+    """By its dual: the weights 1 / n / (1 + w d) whose mean is 0, against those of 1 / n each."""
     d = np.array(values)
     if d.min() >= 0 or d.max() <= 0:
         assert abs(likelihood_root(d)) in (0, 99)
         return
     edge = (-1 / d.max() * (1 - 1e-12), -1 / d.min() * (1 - 1e-12))
-    wten = brentq(lambda each: (d / (1 + each * d)).sum(), *edge, xtol=1e-14)
-    wtens = 1 / len(d) / (1 + wten * d)
-    assert (wtens.sum(), (wtens * d).sum()) == pytest.approx((1, 0), abs=1e-6)
-    assert likelihood_root(d) ** 2 == pytest.approx(-2 * np.log(wtens * len(d)).sum(), abs=1e-5)
+    weight = brentq(lambda each: (d / (1 + each * d)).sum(), *edge, xtol=1e-14)
+    weights = 1 / len(d) / (1 + weight * d)
+    assert (weights.sum(), (weights * d).sum()) == pytest.approx((1, 0), abs=1e-6)
+    assert likelihood_root(d) ** 2 == pytest.approx(-2 * np.log(weights * len(d)).sum(), abs=1e-5)
     assert likelihood_root(d) * d.mean() >= 0
 
 

@@ -7,6 +7,12 @@ The files of an entry are its state (`state_of`), so no process has to be told w
     record.json                       last, after all checks; without it the attempt was cut short
     discard.json                      later, if the attempt must not count
 
+What a kill leaves, by where it comes: before answer.md an empty entry, whose cost is unknown; before record.json an
+attempt that was cut short, which the next start discards; between the note of a record in `.checksums` and the record,
+the same; before a failed teardown is added, a record without it; before discard.json, an attempt that the next
+`validity` discards. None is booked twice. The kills are in tests/runs/test_runs.py and, between stages, in
+tests/pipeline/test_store_scenarios.py.
+
 No rule of Snakemake owns these files (docs/decisions/store.md). It makes `runs/<run>.md`, a copy of the
 answer that counts (`show`, `withdraw`).
 """

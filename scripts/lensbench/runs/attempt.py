@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
 import shlex
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,10 +42,13 @@ from lensbench.core.records import (
     completed,
     cut_answer,
     sha256,
+    to_json,
 )
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.files import read_json
+from lensbench.core.store import Entry, note_made
+from lensbench.core.system.files import read_json, write_atomic
 from lensbench.core.system.private_folders import TEARDOWN
+from lensbench.core.system.processes import held_signals
 from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.trees import (
     MOST_WORKSPACE_BYTES,
@@ -65,7 +69,7 @@ from lensbench.runs.made_with import portable
 from lensbench.runs.reasons import DiscardReason, Expectation, find_reason, tools_of
 from lensbench.runs.server_checks import unreachable
 from lensbench.runs.server_logins import login_ended, logins, said_by, with_tokens
-from lensbench.runs.stopping import NOT_STARTED, before_the_agent, spend
+from lensbench.runs.stopping import NOT_STARTED, free_if_it_fails, spend
 
 _MENTION = re.compile(r"@\"?([^\s\"#,;!?()\[\]{}]+)")
 EDIT_TOOLS = ("Edit", "Write")
@@ -78,7 +82,8 @@ class Job(NamedTuple):
     folder: Path
     run: RunId
     plan: Plan
-    prompt: str
+    whole_prompt: str
+    """What the agent gets: the task's text and the suffix of its kind."""
     repository: RepositoryFacts
     gate_s: float
     grace_s: float = 0.0
@@ -177,21 +182,53 @@ class AttemptResult(NamedTuple):
     taps: str = ""
     """What the tee noted."""
 
+    @property
+    def is_refused(self) -> bool:
+        """True when the window of the agent's plan was used up: this is no attempt."""
+        return self.record.outcome.resets_at is not None
+
 
 MOST_NAMED = 5
 """Of the changed files, how many are named."""
 
-Keep = Callable[[AttemptResult, bool], None]
-"""Stores the answer and the transcript, and after all checks (True) the record."""
+
+def keep_answer(job: Job, entry: Entry, tried: AttemptResult) -> None:
+    """Stores what was paid for, as soon as the agent has ended. Without an answer if the plan's window was used up: the
+    entry is no attempt."""
+    with held_signals():
+        write_atomic(entry.transcript, gzip.compress(tried.transcript.encode(), 6, mtime=0))
+        if tried.taps:
+            write_atomic(RunFolder(job.folder).taps / f"{job.run.stem}.jsonl", tried.taps)
+        if not tried.is_refused:
+            write_atomic(entry.answer, tried.answer)
+
+
+def keep_record(job: Job, entry: Entry, tried: AttemptResult) -> None:
+    """Stores the record of an attempt, after all checks: without it the answer would be paid for again."""
+    if tried.is_refused:
+        return
+    with held_signals():
+        if tried.record.patch_sha256:
+            write_atomic(entry.patch, tried.patch)
+        note_made(job.folder, job.wave, entry)
+        write_atomic(entry.record, to_json(tried.record))
+
+
+def add_teardown(entry: Entry, tried: AttemptResult, why: str) -> AttemptResult:
+    """The attempt whose teardown failed; its record says so, too."""
+    attempt = replace(tried.record.attempt, teardown=why)
+    record = replace(tried.record, attempt=attempt)
+    if not tried.is_refused:
+        write_atomic(entry.record, to_json(record))
+    return tried._replace(record=record)
 
 
 def make_attempt(
-    job: Job, place: Place, record: Record, redact: Redactor, keep: Keep
+    job: Job, place: Place, entry: Entry, record: Record, redact: Redactor
 ) -> AttemptResult:
-    """Starts the agent once, in its own workspace, which is registered with its servers and removed afterwards, and
-    completes the record. `keep` is called as soon as the agent has ended, so that a paid answer is on disk, and again
-    after all checks."""
-    with before_the_agent(job.folder):
+    """Starts the agent once, in its own workspace, which is registered with its servers and removed afterwards;
+    completes the record, and stores what there is in the order of core/store.py."""
+    with free_if_it_fails(job.folder):
         if place.sandbox.program:
             place = replace(place, foreign=foreign_programs(job.plan, job.run.condition).paths)
         assignment = prepare(job, place, redact)
@@ -222,16 +259,18 @@ def make_attempt(
                     replace(record, attempt=attempt), DiscardReason.MCP_FAILED, redact(failure)
                 )
             )
+            keep_answer(job, entry, tried)
+            keep_record(job, entry, tried)
         else:
-            tried = _ask(job, place, assignment, record, redact, keep)
+            tried = _ask(job, place, entry, assignment, record, redact)
     finally:
         left = redact(run_command(job.condition, "teardown", workspace))
         with reported("the teardown"):
             if left:
                 print(printable(left), file=sys.stderr)
-    return tried._replace(
-        record=replace(tried.record, attempt=replace(tried.record.attempt, teardown=left))
-    )
+    if left:
+        tried = add_teardown(entry, tried, left)
+    return tried
 
 
 def _because(record: Record, reason: str, detail: str) -> Record:
@@ -262,10 +301,15 @@ def _with_asked_servers(outcome: Outcome, assignment: Assignment, place: Place) 
 
 
 def _ask(
-    job: Job, place: Place, assignment: Assignment, record: Record, redact: Redactor, keep: Keep
+    job: Job,
+    place: Place,
+    entry: Entry,
+    assignment: Assignment,
+    record: Record,
+    redact: Redactor,
 ) -> AttemptResult:
     """Starts the agent in its prepared workspace, and completes the record with the outcome and all checks."""
-    with before_the_agent(job.folder):
+    with free_if_it_fails(job.folder):
         reply = start_agent(assignment, place, job.agent["timeout_s"], redact)
     end = reply.ended
     given = reply.answer.encode()
@@ -289,7 +333,7 @@ def _ask(
         ),
     )
     tried = AttemptResult(record, reply.answer, reply.transcript, taps=reply.tap_lines)
-    keep(tried, False)
+    keep_answer(job, entry, tried)
     with reported("counting what the run cost"):
         tried = tried._replace(record=_with_cost(job, record))
     try:
@@ -301,7 +345,7 @@ def _ask(
         tried = tried._replace(
             record=_because(record, DiscardReason.HARNESS_FAILED, place_of(error))
         )
-    keep(tried, True)
+    keep_record(job, entry, tried)
     return tried
 
 
@@ -473,7 +517,7 @@ def prepare(job: Job, place: Place, redact: Redactor) -> Assignment:
     expected = job.expected
     program: Program | None = getattr(load_adapter(agent["kind"]), "PROGRAM", None)
     has_mentions = program is not None and "@" in program.commands
-    for mention in _MENTION.findall(job.prompt):
+    for mention in _MENTION.findall(job.whole_prompt):
         if has_mentions and os.path.exists(os.path.join(repo, mention.rstrip(".:"))):
             how = f"which {agent['kind']} replaces by that file; write it without @"
             raise UserError(f"task {job.run.task!r}: its prompt has @{mention}, {how}")
@@ -494,7 +538,7 @@ def prepare(job: Job, place: Place, redact: Redactor) -> Assignment:
         agent = {**agent, "tools": [*dict.fromkeys([*agent["tools"], *EDIT_TOOLS])]}
     return assign(
         place,
-        job.prompt,
+        job.whole_prompt,
         servers,
         agent,
         job.plan["seed"],

@@ -66,7 +66,7 @@ def first_request(job: Job, sandbox: Sandbox, redact: Redactor) -> bytes:
             left = run_command(job.condition, "teardown", workspace)
             if left:
                 print(redact(left), file=sys.stderr)
-        body = _chosen(listener.bodies, job.prompt)
+        body = _chosen(listener.bodies, job.whole_prompt)
         if body is None:
             raise UserError(f"{job.run.condition}: {kind} sent no request: {_why(reply, job)}")
         text = redact(body.decode(errors="replace")).replace(private, "/run")

@@ -515,7 +515,7 @@ LOOK_AT = {
 def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
     """Starts the agent of `job` with REQUEST_PROMPT, without servers; it costs money. The check has model or error."""
     conditions = {job.run.condition: PlannedCondition(mcp=None, mcp_sha256="", servers=())}
-    asking = job._replace(prompt=REQUEST_PROMPT, plan={**job.plan, "conditions": conditions})
+    asking = job._replace(whole_prompt=REQUEST_PROMPT, plan={**job.plan, "conditions": conditions})
     step(f"asking {job.agent['kind']} a short question")
     with private_folder() as private:
         place = Place(sandbox, private)

@@ -6,7 +6,6 @@ valid. No agent is asked for a run that counts, whoever starts this program: it 
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import sys
@@ -25,25 +24,22 @@ from lensbench.agents.start import now
 from lensbench.core.conditions import mcp_secrets
 from lensbench.core.errors import UserError, printable
 from lensbench.core.frozen_plan import RepositoryFacts
-from lensbench.core.records import Attempt, Outcome, Record, RunId, sha256, to_json
+from lensbench.core.records import Attempt, Outcome, Record, RunId, sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import (
     CUT_SHORT,
     Discard,
-    Entry,
     State,
     entries,
     new_entry,
-    note_made,
     show,
     state_of,
 )
-from lensbench.core.system.files import write_atomic
 from lensbench.core.system.private_folders import private_folder
-from lensbench.core.system.processes import adopt_orphans, end_children, held_signals
+from lensbench.core.system.processes import adopt_orphans, end_children
 from lensbench.core.system.program import run_parser, run_program
 from lensbench.core.system.redaction import Redactor
-from lensbench.runs.attempt import AttemptResult, Job, gate_name, make_attempt
+from lensbench.runs.attempt import Job, gate_name, make_attempt
 from lensbench.runs.reasons import REASONS, meaning_of, stops
 from lensbench.runs.start_gate import GRACE_S, at_the_gate
 from lensbench.runs.stopping import (
@@ -100,8 +96,7 @@ def make_run(job: Job) -> str:
             )
             with private_folder() as private:
                 place = Place(sandbox, private, job.environment)
-                tried = make_attempt(job, place, record, redact, partial(_store, job, entry))
-            _store(job, entry, tried)
+                tried = make_attempt(job, place, entry, record, redact)
             last = tried.record.attempt
             outcome = tried.record.outcome
             is_used_up = outcome.resets_at is not None
@@ -144,7 +139,7 @@ def _record(job: Job, attempt: Attempt) -> Record:
         attempt=attempt,
         outcome=Outcome(finished=False),
         answer_sha256=sha256(b""),
-        prompt_sha256=sha256(job.prompt.encode()),
+        prompt_sha256=sha256(job.whole_prompt.encode()),
         patch_sha256=sha256(b"") if job.is_change else "",
         settings_sha256=job.plan["settings_sha256"],
         agent_sha256=job.plan.get("agent_sha256", ""),
@@ -157,27 +152,6 @@ def _record(job: Job, attempt: Attempt) -> Record:
 def is_done(job: Job) -> bool:
     """True when no agent must be asked, because the run counts or was given up."""
     return state_of(entries(job.folder, job.run), job.plan["max_rounds"]).is_final
-
-
-def _store(job: Job, entry: Entry, tried: AttemptResult, is_checked: bool = True) -> None:
-    """Stores what is new of an attempt: the answer; the record; what the teardown adds to it."""
-    with held_signals():  # an answer without its record would be paid for again
-        if not entry.answer.exists():
-            write_atomic(entry.transcript, gzip.compress(tried.transcript.encode(), 6, mtime=0))
-            if tried.taps:
-                write_atomic(RunFolder(job.folder).taps / f"{job.run.stem}.jsonl", tried.taps)
-            if tried.record.outcome.resets_at is not None:
-                return  # the plan's window was used up: this is no attempt
-            write_atomic(entry.answer, tried.answer)
-        if not is_checked:
-            return
-        if not entry.record.exists():
-            if tried.record.patch_sha256:
-                write_atomic(entry.patch, tried.patch)
-            note_made(job.folder, job.wave, entry)
-        elif not tried.record.attempt.teardown:
-            return
-        write_atomic(entry.record, to_json(tried.record))
 
 
 def read_job(

@@ -179,9 +179,9 @@ NOT_STARTED = Outcome(cost_usd=0.0)
 
 
 @contextmanager
-def before_the_agent(folder: Path) -> Iterator[None]:
-    """A part of an attempt in which no agent was paid for: an error in it ends the attempt at no cost. One raised later
-    books nothing, since the attempt's cost was booked, or is unknown."""
+def free_if_it_fails(folder: Path) -> Iterator[None]:
+    """A part of an attempt that costs nothing if it ends with a UserError: the agent was not started then. An error
+    raised later books nothing, since the attempt's cost was booked, or is unknown."""
     try:
         yield
     except UserError:
