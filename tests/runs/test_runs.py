@@ -706,6 +706,33 @@ def test_a_run_that_is_killed_at_any_step_of_writing_its_record_is_booked_once(
     assert spent(bench).runs == (1 if has_record else 2)
 
 
+SIGNALLED_AT = """
+import os, sys
+from lensbench.core.system.program import run_program
+from lensbench.runs import attempt
+from lensbench.runs.run import main
+name = sys.argv.pop()
+step = getattr(attempt, name)
+def signalled(*given):
+    os.kill(os.getpid(), 15)
+    return step(*given)
+setattr(attempt, name, signalled)
+run_program(main)
+"""
+"""Ends a run by SIGTERM in this step."""
+
+
+@pytest.mark.parametrize("step", ["cut_answer", "_checked", "keep_record"])
+def test_a_run_that_is_ended_after_its_agent_has_answered_keeps_the_answer(
+    bench: Path, step: str
+) -> None:
+    plan(bench, "echo $$")
+    job = [sys.executable, "-P", "-c", SIGNALLED_AT, *RUN_ANNA[4:], bench, step]
+    assert subprocess.run(job, check=False).returncode == 128 + 15
+    assert make_run(read_job(bench, RUN, 0)) == KEPT_ANSWER
+    assert (spent(bench).runs, spent(bench).at_work) == (1, 0)
+
+
 def killed_while_checking(bench: Path) -> None:
     """A job of its own process, which is killed after its agent has ended and before the run is checked."""
     program = (

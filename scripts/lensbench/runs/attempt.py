@@ -48,7 +48,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import Entry, note_made
 from lensbench.core.system.files import read_json, write_atomic
 from lensbench.core.system.private_folders import TEARDOWN
-from lensbench.core.system.processes import held_signals
+from lensbench.core.system.processes import ending_later, held_signals
 from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.trees import (
     MOST_WORKSPACE_BYTES,
@@ -262,7 +262,8 @@ def make_attempt(
             keep_answer(job, entry, tried)
             keep_record(job, entry, tried)
         else:
-            tried = _ask(job, place, entry, assignment, record, redact)
+            with ending_later():  # a paid answer without its record would be paid for again
+                tried = _ask(job, place, entry, assignment, record, redact)
     finally:
         left = redact(run_command(job.condition, "teardown", workspace))
         with reported("the teardown"):

@@ -88,10 +88,53 @@ ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """Signals that end a program with a clean-up."""
 
 
-def _stop(number: int, _frame: object) -> NoReturn:
+def _stop(number: int, _frame: object) -> None:
+    if _DELAY.is_on:
+        _DELAY.arrived = number
+    else:
+        _end(number)
+
+
+def _end(number: int) -> NoReturn:
     for other in ENDING:
         signal.signal(other, signal.SIG_IGN)
     sys.exit(128 + number)
+
+
+@dataclass
+class _Delay:
+    """Whether terminating signals wait, and the last one that does; 0 for none."""
+
+    is_on: bool = False
+    arrived: int = 0
+
+
+_DELAY = _Delay()
+
+
+@contextmanager
+def ending_later() -> Iterator[None]:
+    """Delays the end by a terminating signal until the end of the block, but not while `run_process` waits for a
+    program in it. Unlike `held_signals` it blocks no signal: programs that are started in the block would inherit that.
+    """
+    with _delay(True):
+        yield
+
+
+@contextmanager
+def _delay(is_on: bool) -> Iterator[None]:
+    before = _DELAY.is_on
+    _set_delay(is_on)
+    try:
+        yield
+    finally:
+        _set_delay(before)
+
+
+def _set_delay(is_on: bool) -> None:
+    _DELAY.is_on = is_on
+    if _DELAY.arrived and not is_on:
+        _end(_DELAY.arrived)
 
 
 @contextmanager
@@ -135,25 +178,27 @@ def run_process(
     print nothing more, such as EXIT_GRACE_S after the end of an answer; None: the line changes nothing. The child calls
     `become`."""
     began = time.monotonic()
-    process = subprocess.Popen(
-        list(argv),
-        env=dict(env),
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=stderr,
-        start_new_session=True,
-        preexec_fn=partial(die_with_parent, os.getpid(), then=become),
-    )
+    with _delay(False):
+        process = subprocess.Popen(
+            list(argv),
+            env=dict(env),
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            start_new_session=True,
+            preexec_fn=partial(die_with_parent, os.getpid(), then=become),
+        )
     output = _Output(process, began + timeout_s, silence_s)
     try:
-        value = read(output.lines())
-        for _ in output.lines():
-            pass
-        exit_code = process.poll()
-        if not output.timed_out:
-            with suppress(subprocess.TimeoutExpired):
-                exit_code = process.wait(max(0.0, output.until - time.monotonic()))
+        with _delay(False):
+            value = read(output.lines())
+            for _ in output.lines():
+                pass
+            exit_code = process.poll()
+            if not output.timed_out:
+                with suppress(subprocess.TimeoutExpired):
+                    exit_code = process.wait(max(0.0, output.until - time.monotonic()))
         over_at = output.over_at if exit_code is None else None
         return value, Ended(
             exit_code, exit_code is None and over_at is None, (over_at or time.monotonic()) - began
