@@ -22,6 +22,11 @@ from lensbench_archive.import_runs import fit_run_id, import_run, main
 from programs import run_module
 from stock import write
 
+REPOSITORIES = yaml.safe_load(
+    Path(__file__).with_name("repositories.yaml").read_text(encoding="utf-8")
+)
+
+
 ROWS = yaml.safe_load(Path(__file__).with_name("conditions.yaml").read_text(encoding="utf-8"))
 
 
@@ -349,15 +354,7 @@ def test_a_judge_can_be_added_to_an_import_whose_repositories_are_elsewhere(
     assert {key["key"] for key in results["repositories"]} == {"/srv/Web Shop", "/srv/bank"}
 
 
-@pytest.mark.parametrize(
-    ("groups", "paths", "found"),
-    [
-        (["shop", "bank"], ["/a/bank", "/a/my_shop"], {"shop": "/a/my_shop", "bank": "/a/bank"}),
-        (["one", "bank"], ["/a/bank", "/a/my_shop"], {"one": "/a/my_shop", "bank": "/a/bank"}),
-        (["one", "two"], ["/a/bank", "/a/my_shop"], {"one": "one", "two": "two"}),
-        (["shop", "two"], ["/a/shop", "/b/shop"], {"shop": "shop", "two": "two"}),
-    ],
-)
+@pytest.mark.parametrize(("groups", "paths", "found"), REPOSITORIES)
 def test_repositories_are_told_by_name_not_guessed(
     groups: list[str], paths: list[str], found: dict[str, str]
 ) -> None:

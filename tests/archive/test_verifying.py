@@ -35,6 +35,7 @@ from lensbench.core.records import from_json, to_json
 from lensbench.core.system.program import run_program
 from lensbench_archive import unpacking, verify
 from lensbench_archive.code import code_hash
+from lensbench_archive.rebuilding import is_derived
 from lensbench_archive.unpacking import unpack
 from programs import run_module
 from stock import write
@@ -489,3 +490,17 @@ def test_code_rules_templates_and_libraries_are_the_code_and_caches_of_python_ar
     ):  # what an update leaves of a folder that it removes
         write(tmp_path, {f"scripts/lensbench/{name}/a.cpython-311.pyc": "x"})
     assert code_hash(tmp_path) in hashes
+
+
+@pytest.mark.parametrize(
+    ("name", "is_made"),
+    [
+        ("verdicts/mechanical.csv", True),
+        ("verdicts/human-anna.csv", True),
+        ("verdicts/claude.csv", False),
+        ("results.json", True),
+        ("plan.json", False),
+    ],
+)
+def test_what_follows_from_the_runs_is_made_again(name: str, is_made: bool) -> None:
+    assert is_derived(name) == is_made

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from benches import Shape, make_bench
 from lensbench.core.errors import UserError
@@ -30,6 +31,9 @@ from lensbench.judging.trust.blinding_check import BlindingCheck, Share
 from lensbench.results.page.data import MOST_LOSSES, Inputs, stem
 from lensbench.results.page.judges import judges_view
 from lensbench.results.page.page import page_environment, read_inputs, render, write_page
+
+ROWS = yaml.safe_load(Path(__file__).with_name("kinds_of_pages.yaml").read_text(encoding="utf-8"))
+
 
 HOSTILE = (
     "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`[a](javascript:alert(3))"
@@ -246,36 +250,7 @@ def test_what_is_not_known_of_the_judges_is_said_with_the_reason(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("shape", "said"),
-    [
-        (
-            {"missing": 1.0},
-            {
-                "no complete pair yet": 1,
-                "No task has a complete pair yet": 1,
-                "Detectable difference": 0,
-            },
-        ),
-        (
-            {"agent": "offline"},
-            {
-                "No verdict: a search program answered": 1,
-                "NO VERDICT": 0,
-                "INCONCLUSIVE": 0,
-                "UNDECIDED": 0,
-            },
-        ),
-        ({"tasks": 100}, {"… 20 tasks between them:": 1, "All 100 pairs as a table": 1}),
-        ({"discarded": 1.0}, {}),
-        ({"unjudged": 1.0}, {}),
-        ({"tasks": 1, "repositories": 1}, {}),
-        ({"transcripts": False}, {}),
-        ({"trials": 3, "missing": 0.3, "discarded": 0.2}, {}),
-        ({"treatments": ("with", "graph", "grep-only"), "long_names": True}, {}),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("shape", "said"), ROWS, ids=str)
 def test_every_kind_of_benchmark_has_a_page_saying_so(
     made: Make, shape: dict[str, Any], said: dict[str, int]
 ) -> None:

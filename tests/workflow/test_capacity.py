@@ -12,6 +12,7 @@ from handmade import store
 from lensbench.core.errors import UserError
 from lensbench.core.records import Attempt, Outcome, Record, RunId
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.system.files import write_json
 from lensbench.plan.freeze import plan_mark, settings_text
 from lensbench.workflow.read_schedule import read_schedule
 from lensbench.workflow.schedule import Schedule
@@ -129,3 +130,13 @@ def test_a_limit_on_nothing_is_refused(
     with pytest.raises(UserError) as caught:
         scheduled(config, limits=limits)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(("rounds", "is_asked"), [(0, False), (1, True), (3, True), (4, False)])
+def test_a_judge_is_asked_again_for_a_few_rounds(
+    config: dict[str, Any], rounds: int, is_asked: bool
+) -> None:
+    judging = scheduled(config, judges=[JUDGE]).judging
+    (name,) = [judge.shown_name for judge in judging.models]
+    write_json(RunFolder(judging.folder).judging / f"{name}.json", {"rounds": rounds})
+    assert judging.incomplete == [name] * is_asked
