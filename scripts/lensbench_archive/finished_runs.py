@@ -4,7 +4,8 @@
     <folder>/runs/<task>-<condition>.md           the answers
     <folder>/runs/timing.csv                      `task,condition,seconds,attempt=N`, and model_mapping rows
     <folder>/results.md                           its date, and `**Repo**: <path>`, with which cited files begin; with
-                                                  `**Repos**:` each file of tasks is about one of several
+                                                  `**Repos**:` each file of tasks, or each beginning of their ids,
+                                                  is about one of several
 
 Values that cannot be read are never guessed.
 """
@@ -157,11 +158,18 @@ class Finished:
         return one[1] or _without_note(one[2] or "")
 
     def _groups(self) -> dict[str, list[str]]:
-        """The tasks by file, by its name without `scenarios`."""
-        groups = {}
-        for name, tasks in self.sets.items():
-            group = Path(name).stem.removeprefix("scenarios").strip("-_. ") or name
-            groups[group] = [task.id for task in tasks]
+        """The tasks grouped by file (its name without `scenarios`), or with a single file, by the prefix of their
+        ids."""
+        if len(self.sets) > 1:
+            return {
+                Path(name).stem.removeprefix("scenarios").strip("-_. ") or name: [
+                    task.id for task in tasks
+                ]
+                for name, tasks in self.sets.items()
+            }
+        groups: dict[str, list[str]] = {}
+        for task in self.tasks:
+            groups.setdefault(task.partition("-")[0], []).append(task)
         return groups
 
 

@@ -26,11 +26,13 @@ from lensbench.scores.estimates_file import EstimatesFile, decided_by_gate
 from lensbench.scores.gate_words import with_noun
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.needed import ASSUMED_BASELINES, MOST_TASKS, Truth, power_of, tasks_for
-from lensbench.scores.power import tasks_needed, upper_sd
+from lensbench.scores.power import FEWEST_REPOSITORIES, tasks_needed, upper_sd
 from lensbench.scores.run_tables import read_tables
 from lensbench.scores.saving import quantities_of
 
 SIZES = (12, 24, 48, 96)
+ICC = 0.14
+"""The share of the variance that tasks of a repository have in common: an assumption."""
 TRIALS = (1, 2, 3, 5)
 """The numbers of trials that are planned for."""
 DEFAULTS = cast("GateSettings", Gate().model_dump())
@@ -71,7 +73,23 @@ def detectable(sd: float, tasks: int, power: float = 0.8, alpha: float = 0.05) -
 
 
 def shown_count(tasks: int | None) -> str:
-    return f"over {MOST_TASKS}" if tasks is None else str(tasks)
+    if tasks is None:
+        return f"over {MOST_TASKS}"
+    return str(tasks)
+
+
+def repositories_needed(
+    sd: float, effect: float, tasks_each: int, icc: float, power: float, alpha: float
+) -> int | None:
+    """The number of repositories, with `tasks_each` tasks each, that a GO about repositories like these needs; with
+    less than 6 the claim is limited to these. `icc` is the share of the variance that tasks of a repository have in
+    common. None where MOST_TASKS tasks are not enough."""
+    spread = sd * math.sqrt(1 + (tasks_each - 1) * icc)
+    truth = Truth(effect / 100, spread / 100, tasks_each=float(tasks_each))
+    tasks = tasks_for("GO", truth, alpha / 2, DEFAULTS, power)
+    if tasks is None:
+        return None
+    return max(math.ceil(tasks / tasks_each), FEWEST_REPOSITORIES)
 
 
 class Needs(NamedTuple):
@@ -121,6 +139,8 @@ def plan_text(plan: Needs) -> str:
             f"If the spread is that of a pilot, plan with {pilots}.",
             f"Tasks, when {100 * plan.share:g}% of one trial's variance is the tasks' own, which trials do not reduce:",
             _tasks_by_trials(plan),
+            f"Repositories for {power}, when tasks of one repository share {100 * ICC:g}% of the variance:",
+            _repositories(plan),
             f"The smallest effect, in points, that is found with {power}:",
             _effects_by_size(plan),
             _for_saves(plan.sd, plan.power, plan.alpha, DEFAULTS, None),
@@ -145,6 +165,17 @@ def _tasks_by_trials(plan: Needs) -> str:
         for trials, spread in plan.spreads.items()
     ]
     return _table(["trials", "spread", *(f"tasks for {100 * power:g}%" for power in powers)], rows)
+
+
+def _repositories(plan: Needs) -> str:
+    rows: list[list[object]] = []
+    for size in (1, 2, 4, 8):
+        needed = repositories_needed(plan.sd, plan.effect, size, ICC, plan.power, plan.alpha)
+        if needed is None:
+            rows.append([size, "—", shown_count(None)])
+        else:
+            rows.append([size, needed, shown_count(size * needed)])
+    return _table(["tasks per repository", "repositories", "tasks"], rows)
 
 
 def _effects_by_size(plan: Needs) -> str:
@@ -202,7 +233,9 @@ def read_pilot(folder: Path, share: float) -> list[Pilot]:
     prices = mean(map(tables.cost, runs))
     judges = read_typed(RunFolder(folder).judge_reliability, ReliabilityFile)["judges"].values()
     judging = sum(judge["cost_usd"] or Fraction(0) for judge in judges)
-    price = None if prices is None else float(prices + judging / len(runs))
+    price = None
+    if prices is not None:
+        price = float(prices + judging / len(runs))
     pilots = []
     for name, result in results.items():
         overall = result["score"]["overall"]
@@ -253,9 +286,10 @@ def plans(pilot: Pilot, effect: float, power: float, alpha: float, parallel: int
         price = "at a price that the agent does not show"
         if pilot.run_usd is not None:
             usd = runs * pilot.run_usd
-            price = (
-                f"about {math.ceil(usd) if usd >= 1 else dollars(Fraction(str(round(usd, 6))))} USD"
-            )
+            amount = dollars(Fraction(str(round(usd, 6))))
+            if usd >= 1:
+                amount = str(math.ceil(usd))
+            price = f"about {amount} USD"
         seconds = math.ceil(runs / parallel) * pilot.run_s
         hours = (
             f"{seconds / 3600:.2g} h"
@@ -281,7 +315,9 @@ def _for_saves(
     if (beyond := math.log1p(-gate["least"] / 100) - math.log1p(effort.delta)) <= 0:
         return f"{text}, but the pilot does not save over {least}."
     saving = tasks_needed(upper_sd(effort.sd, effort.n), beyond, power, alpha)
-    short = "answers need" if answers >= saving else "saving needs"
+    short = "saving needs"
+    if answers >= saving:
+        short = "answers need"
     return f"{text}, and {saving} that its saving of {-100 * effort.delta:.0f}% exceeds {least}: the {short} more."
 
 

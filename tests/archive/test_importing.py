@@ -101,7 +101,9 @@ def take(
         except SystemExit as ended:
             failed = bool(ended.code)
         printed = capsys.readouterr()
-        error = printed.err.rstrip("\n") if failed else ""
+        error = ""
+        if failed:
+            error = printed.err.rstrip("\n")
         return Taken(error, printed.err, printed.out)
 
     return call

@@ -23,6 +23,7 @@ from lensbench_archive.sample_size import (
     detectable,
     main,
     read_pilot,
+    repositories_needed,
     split,
 )
 from programs import refusal, run_here
@@ -65,6 +66,22 @@ def test_the_parts_of_a_spread_give_it_back() -> None:
     parts = split(14, 3, 0.24)
     assert parts.of(3) == pytest.approx(14)
     assert parts.tasks**2 / (parts.tasks**2 + parts.trials**2) == pytest.approx(0.24)
+
+
+def test_tasks_that_share_repositories_are_worth_less() -> None:
+    def needed(tasks_each: int, icc: float) -> int | None:
+        return repositories_needed(20, 10, tasks_each, icc, 0.8, 0.05)
+
+    alone = needed(1, 0.3)
+    shared = needed(4, 0.3)
+    assert alone == 35
+    assert shared is not None
+    assert shared * 4 > alone
+    assert needed(4, 1.0) == pytest.approx(alone, abs=2)
+
+
+def test_a_claim_about_repositories_needs_six() -> None:
+    assert repositories_needed(1, 50, 8, 0.0, 0.8, 0.05) == 6
 
 
 @pytest.mark.parametrize(
@@ -125,7 +142,7 @@ def test_the_tutorials_table_is_what_the_program_prints() -> None:
     table = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8").split("| trials |")[1]
     rows = re.findall(r"^\| \d .*$", table.split("```")[0], flags=re.MULTILINE)
     said = run_here(main, "--sd", 20, "--effect", 10)
-    assert len(rows) == 3
+    assert len(rows) == 4
     assert all(row in said for row in rows)
 
 

@@ -328,7 +328,9 @@ def test_runs_that_were_chosen_by_their_scores_give_no_verdict(bench: Make, how:
     for number in range(LOST):
         task = f"t{number:02}"
         if how != "deleted":
-            reason = DiscardReason.BY_HAND if "hand" in how else DiscardReason.MCP_FAILED
+            reason = DiscardReason.MCP_FAILED
+            if "hand" in how:
+                reason = DiscardReason.BY_HAND
             file_discard(made.folder, RunId(task, "with"), reason, "it was bad", "0")
         again(made, task, ("1", "1"))
     data = made.build()

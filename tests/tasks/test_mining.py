@@ -225,6 +225,27 @@ def test_a_member_that_may_be_another_is_not_asked_for(
     assert "members" not in kinds
 
 
+OPTIONS = """\
+export function startOfWeek(date, options) {
+  const first =
+    options?.weekStartsOn ??
+    options?.locale?.options?.weekStartsOn ??
+    defaults.weekStartsOn ??
+    0;
+  return first;
+}
+"""
+
+
+def test_the_order_of_sources_of_a_value_is_asked_for(tmp_path: Path) -> None:
+    (draft,) = drafts(decided.options, graph_of(tmp_path, {"week.ts": OPTIONS}))
+    criteria = [item.criterion for item in draft.items]
+    right = "First `options.weekStartsOn`, then options?.locale?.options?.weekStartsOn, then defaults.weekStartsOn; else 0."
+    wrong = "First `defaults.weekStartsOn`, then options.locale.options.weekStartsOn, then options.weekStartsOn."
+    assert {judge(one, normalise(right)).verdict for one in criteria} == {Verdict.MET}
+    assert {judge(one, normalise(wrong)).verdict for one in criteria} == {Verdict.MISSED}
+
+
 def wins_by_a_dump(criterion: Criterion, survey: Survey) -> bool:
     """Whether the fact counts among all names and files of the project; it must count alone."""
     right = criterion.text.removeprefix("States that ")

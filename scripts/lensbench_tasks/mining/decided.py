@@ -1,4 +1,4 @@
-"""Questions about which of several classes decides at run time: the one that provides a member."""
+"""Questions about which of several places decides at run time: the class that provides a member, the first option."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from lensbench.core.tasks import Category, Criterion, Proof, Regex
@@ -20,10 +21,12 @@ from lensbench_tasks.mining.drafts import (
 )
 from lensbench_tasks.mining.graph import CallGraph
 from lensbench_tasks.mining.patterns import beside, place, proof_in, whole
-from lensbench_tasks.parsers.code import Definition
+from lensbench_tasks.parsers.code import Choice, Definition
 from lensbench_tasks.survey import Survey
 
 _HIDDEN = re.compile(r"\b(private|static)\b")
+_PLACE = re.compile(r"[A-Za-z_]\w*(?:(?:\?\.|\.)[A-Za-z_]\w*)*")
+_LAST = re.compile(r"-?\d+(?:\.\d+)?|[A-Z][A-Z0-9_]{3,}|true|false|True|False|\"\w+\"|'\w+'")
 _OWNERS = 2
 """A member that fewer classes define has no place that could be confused with another."""
 
@@ -137,4 +140,57 @@ def _member_item(case: Case, survey: Survey) -> Item:
             ),
         ),
         f"`{heir.name}`",
+    )
+
+
+def options(graph: CallGraph, rng: random.Random) -> Iterator[Draft]:
+    """Questions about a value with two or more sources and a default, each chain of sources once."""
+    chains: dict[tuple[str, ...], list[Choice]] = defaultdict(list)
+    for path in graph.survey.code:
+        for choice in graph.survey.codes[path].choices:
+            if _is_clear(choice, graph.survey):
+                chains[choice.options].append(choice)
+    for sources in shuffled(chains, rng):
+        choice = rng.choice(chains[sources])
+        name = _name(sources[0])
+        within = choice.within
+        question = worded("options", rng, name=name, function=within.shown, file=within.path)
+        items = tuple(_option_item(*pair, choice) for pair in pairwise(sources))
+        yield Draft("options", Category.TARGETED, question, items)
+
+
+def _is_clear(choice: Choice, survey: Survey) -> bool:
+    """True for several places of one name and a default, in a function that its name tells."""
+    *places, last = choice.options
+    names = [_name(one) for one in places]
+    return (
+        FEWEST_ITEMS <= len(places) <= MOST_ITEMS
+        and bool(_LAST.fullmatch(last))
+        and all(_PLACE.fullmatch(one) for one in places)
+        and names == [names[0]] * len(places)
+        and not choice.within.local
+    )
+
+
+def _name(place_of_value: str) -> str:
+    return re.split(r"\?\.|\.", place_of_value)[-1]
+
+
+def _spelled(option: str) -> str:
+    """A regular expression for a place, however its parts are joined."""
+    parts = [re.escape(part) for part in re.split(r"\?\.|\.", option)]
+    if re.match(r"-?\d", option):
+        return rf"(?:^|[^\w.-]){re.escape(option)}(?:[^\w.]|\.\D|\.?$)"
+    joined = r"\??[.]".join(parts)
+    return rf"(?:^|[^\w.?]){joined}(?:[^\w.?]|\.(?:\W|$)|$)"
+
+
+def _option_item(one: str, other: str, choice: Choice) -> Item:
+    order = rf"{_spelled(one)}(?:.|\n){{0,300}}?{_spelled(other)}"
+    return Item(
+        Criterion(
+            text=f"States that `{one}` counts before `{other}`",
+            all_of=(Regex(regex=order),),
+            proofs=(proof_in(choice.within, choice.quote),),
+        )
     )

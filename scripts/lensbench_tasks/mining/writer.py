@@ -22,6 +22,7 @@ MINERS: Sequence[Miner] = (
     flows.drafts,
     importers.drafts,
     callers.drafts,
+    decided.options,
 )
 
 

@@ -92,6 +92,14 @@ class Import(NamedTuple):
     part: str = ""
 
 
+class Choice(NamedTuple):
+    """Alternatives for one value, the first of which counts."""
+
+    within: Definition
+    options: tuple[str, ...]
+    quote: str
+
+
 class Code(NamedTuple):
     """What a file shows of itself."""
 
@@ -99,6 +107,7 @@ class Code(NamedTuple):
     calls: tuple[CodeCall, ...] = ()
     raised: tuple[CodeCall, ...] = ()
     """Errors that are raised, by their type."""
+    choices: tuple[Choice, ...] = ()
     imports: tuple[Import, ...] = ()
     imported: frozenset[str] = frozenset()
     """The names that it imports without giving them another one."""
@@ -185,6 +194,7 @@ class _Reader:
             definitions=found,
             calls=tuple(self._calls("call")),
             raised=tuple(self._calls("raised")),
+            choices=tuple(self._choices()),
             imports=tuple(dict.fromkeys(self._imports())),
             imported=frozenset(map(text_of, self._nodes("imported"))),
             loose=frozenset(self._loose()),
@@ -266,6 +276,14 @@ class _Reader:
                 caller = reachable[0] if reachable else None
                 yield CodeCall(caller, of, text_of(node), caller is around[0] if around else False)
 
+    def _choices(self) -> Iterator[Choice]:
+        ends = 0
+        for node in sorted(self._nodes("choice"), key=lambda one: (one.start_byte, -one.end_byte)):
+            within = next(self._around(node), None)
+            if node.start_byte >= ends and within is not None:
+                ends = node.end_byte
+                yield Choice(within.definition, tuple(_options(node)), text_of(node))
+
     def _imports(self) -> Iterator[Import]:
         for match in self._matches["import"]:
             for node in match["import"]:
@@ -323,3 +341,14 @@ def _receiver(node: Node) -> tuple[str, str]:
     """The name and the type of a Go method's receiver."""
     match = _RECEIVER.search(text_of(node.child_by_field_name("receiver")))
     return (match[1] or "", match[2]) if match else ("", "")
+
+
+def _options(node: Node) -> Iterator[str]:
+    """The alternatives of a chain, in order."""
+    operator = text_of(node.child_by_field_name("operator"))
+    for field in ("left", "right"):
+        side = node.child_by_field_name(field)
+        if side is not None and text_of(side.child_by_field_name("operator")) == operator:
+            yield from _options(side)
+        else:
+            yield text_of(side)

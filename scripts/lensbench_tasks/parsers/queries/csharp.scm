@@ -14,6 +14,7 @@
 (object_creation_expression type: (identifier) @call)
 (throw_statement (object_creation_expression type: (identifier) @raised))
 (class_declaration name: (identifier) @derived (base_list . [(identifier) @base (generic_name . (identifier) @base)]))
+(binary_expression operator: "??") @choice
 
 (parameter type: [(identifier) @type (generic_name . (identifier) @type) (nullable_type (identifier) @type)]
   name: (_) @typed)

@@ -11,6 +11,7 @@
 (call_expression function: (member_expression object: (_) @of property: (property_identifier) @call))
 (new_expression constructor: (identifier) @call)
 (throw_statement (new_expression constructor: (identifier) @raised))
+(binary_expression operator: ["??" "||"]) @choice
 
 (import_statement source: (string (string_fragment) @import))
 (export_statement source: (string (string_fragment) @import))

@@ -7,6 +7,7 @@
 (call function: (attribute object: (_) @of attribute: (identifier) @call))
 (raise_statement (call function: (identifier) @raised))
 (class_definition name: (identifier) @derived superclasses: (argument_list . (identifier) @base .))
+(boolean_operator operator: "or") @choice
 
 (typed_parameter (identifier) @typed type: (type (identifier) @type))
 (typed_default_parameter name: (identifier) @typed type: (type (identifier) @type))
