@@ -1,8 +1,11 @@
 """A small project with a defect, its hidden tests, and the right change: what change tasks are tried on."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.changes.patches import make_patch
@@ -11,6 +14,7 @@ from lensbench.repositories.sources.git_program import git
 from stock import write
 
 SANDBOX = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
+needs_sandbox = pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")
 
 SOURCE = '''\
 """Sums."""
@@ -65,12 +69,17 @@ def make_tree(folder: Path) -> Path:
     folder.mkdir(parents=True)
     write(folder, files)
     git(folder, "init", "--quiet")
-    git(folder, "add", ".")
-    git(folder, "-c", "user.name=x", "-c", "user.email=x@y", "commit", "--quiet", "-m", "Begin")
+    commit(folder)
     return folder
 
 
-def patch_of(tree: Path, files: dict[str, str | None], scratch: Path) -> bytes:
+def commit(folder: Path) -> None:
+    """Commits everything in a repository."""
+    git(folder, "add", "--all", "--force")
+    git(folder, "-c", "user.name=x", "-c", "user.email=x@y", "commit", "--quiet", "-m", "Begin")
+
+
+def patch_of(tree: Path, files: Mapping[str, str | None], scratch: Path) -> bytes:
     """The patch that writes these files."""
     from lensbench.core.system.trees import copy_tree
 
@@ -109,3 +118,14 @@ def task_value(reference: bytes, **tests: Any) -> dict[str, Any]:
 def make_task(reference: bytes, **tests: Any) -> ChangeTask:
     """The task about the project."""
     return ChangeTask.model_validate(task_value(reference, **tests))
+
+
+def by_exit(reference: bytes, *command: str) -> ChangeTask:
+    """The task without hidden files, judged by the exit status of a command."""
+    return make_task(
+        reference,
+        command=command,
+        report="exit",
+        fail_to_pass=["exit"],
+        files={},
+    )

@@ -4,9 +4,9 @@ import re
 from pathlib import Path, PurePosixPath
 
 import pytest
+from calculator import SANDBOX, needs_sandbox
 
-from lensbench.agents.sandbox import find_sandbox
-from lensbench.changes.task import ChangeTask, FromSource, content_bytes
+from lensbench.changes.task import ChangeTask, FromSource, changes_of, content_bytes
 from lensbench.core.system.places import ROOT
 from lensbench.core.tasks import Npm, Pypi
 from lensbench.plan.config import DEFAULT_CACHE
@@ -16,15 +16,9 @@ from lensbench_tasks.changes.candidates import Prover
 from lensbench_tasks.changes.nearness import LARGE, changed_files, tree_files
 from lensbench_tasks.changes.proof import given_away
 
-SANDBOX = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
-
 
 def tasks(name: str) -> list[ChangeTask]:
-    return [
-        task
-        for task in read_scenarios([str(ROOT / "scenarios" / name)]).tasks
-        if isinstance(task, ChangeTask)
-    ]
+    return changes_of(read_scenarios([str(ROOT / "scenarios" / name)]).tasks)
 
 
 def projects(name: str) -> set[str]:
@@ -84,7 +78,7 @@ def test_a_deep_task_changes_files_in_different_folders_and_is_neither_told_nor_
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-@pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")
+@needs_sandbox
 @pytest.mark.parametrize("task", tasks("deep-demo.yaml"), ids=lambda task: task.id)
 def test_a_deep_task_of_the_demo_is_proven_in_a_repository_of_a_thousand_files(
     task: ChangeTask, monkeypatch: pytest.MonkeyPatch

@@ -14,8 +14,11 @@ from calculator import (
     OLD_TESTS,
     SANDBOX,
     TESTS,
+    by_exit,
+    commit,
     make_task,
     make_tree,
+    needs_sandbox,
     patch_of,
 )
 
@@ -24,12 +27,11 @@ from lensbench.changes.environment import NO_ENVIRONMENT, environment_key, prepa
 from lensbench.changes.execute import TestRun, Trouble, last_error, run_tests
 from lensbench.changes.reports import TestResult
 from lensbench.core.errors import UserError
-from lensbench.repositories.sources.git_program import git
 from lensbench_tasks.changes.candidates import Prover
 from lensbench_tasks.changes.proof import prove
 from stock import write
 
-pytestmark = pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")
+pytestmark = needs_sandbox
 
 
 @pytest.fixture
@@ -89,9 +91,7 @@ def test_no_process_of_a_test_run_is_left_behind(tree: Path) -> None:
 
 def test_without_a_sandbox_or_its_program_no_test_is_started(tree: Path, reference: bytes) -> None:
     assert run_tests(tree, reference, make_task(reference).tests, NO_SANDBOX).unstarted
-    tests = make_task(
-        reference, command=["no-such-program"], report="exit", fail_to_pass=["exit"]
-    ).tests
+    tests = by_exit(reference, "no-such-program").tests
     assert "no-such-program" in run_tests(tree, reference, tests, SANDBOX).unstarted
 
 
@@ -136,7 +136,7 @@ def test_an_installation_asks_the_user_s_registry(
     )
     assert environment.folder
     assert (environment.folder / "said").read_text() == "https://registry.example.invalid\n"
-    tests = make_task(b"", command=["true"], report="exit", fail_to_pass=["exit"], files={}).tests
+    tests = by_exit(b"", "true").tests
     assert run_tests(tree, b"", tests, SANDBOX, environment).results == {"exit": TestResult.PASSED}
 
 
@@ -157,14 +157,12 @@ def test_a_python_project_is_compiled_once_and_a_changed_file_of_the_same_size_a
     for text, said in ((source.read_text(), "__pycache__"), (other, "AssertionError: new")):
         source.write_text(text)
         os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
-        tests = make_task(
-            b"", command=["python", "show.py"], report="exit", fail_to_pass=["exit"], files={}
-        ).tests
+        tests = by_exit(b"", "python", "show.py").tests
         assert said in run_tests(tree, b"", tests, SANDBOX, environment).output
 
 
 def test_the_last_error_of_an_output_is_shown_if_there_is_one() -> None:
-    assert [last_error(text, ": ") for text in ("fine\n", "a\nE   KeyError: x\nend\n")] == [
+    assert [last_error(text) for text in ("fine\n", "a\nE   KeyError: x\nend\n")] == [
         "",
         ": KeyError: x",
     ]
@@ -172,18 +170,13 @@ def test_the_last_error_of_an_output_is_shown_if_there_is_one() -> None:
 
 def test_a_file_that_tests_write_has_a_limit(tree: Path, reference: bytes) -> None:
     for size, result in {"400M": TestResult.PASSED, "600M": TestResult.FAILED}.items():
-        tests = make_task(
-            reference,
-            command=["truncate", "-s", size, "big"],
-            report="exit",
-            fail_to_pass=["exit"],
-            files={},
-        ).tests
+        tests = by_exit(reference, "truncate", "-s", size, "big").tests
         assert run_tests(tree, reference, tests, SANDBOX).results == {"exit": result}
 
 
 A, B = ({name: TestResult.PASSED} for name in "ab")
 BOTH = TestRun({**A, **B}, duration_s=1)
+NONE = TestRun(exit_code=1, trouble=Trouble.NO_REPORT, problem="no report")
 
 
 @pytest.mark.parametrize(
@@ -191,13 +184,13 @@ BOTH = TestRun({**A, **B}, duration_s=1)
     [
         (TestRun(B), [BOTH, replace(BOTH, duration_s=2)], "all", ((), (), ("a",), ("b",), 1.5)),
         (
-            TestRun(exit_code=1, trouble=Trouble.NO_REPORT, problem="no report"),
+            NONE,
             [BOTH],
             "all",
             ((), (), ("a",), (), 1),
         ),
         (
-            TestRun(exit_code=0, trouble=Trouble.NO_REPORT, problem="no report"),
+            replace(NONE, exit_code=0),
             [BOTH],
             "all",
             (("without a change: no report",), (), (), (), 0),
@@ -210,7 +203,7 @@ BOTH = TestRun({**A, **B}, duration_s=1)
         ),
         (
             TestRun(B),
-            [TestRun(exit_code=1, trouble=Trouble.NO_REPORT, problem="no report")],
+            [NONE],
             "all",
             (("with the reference: no report",), (), (), (), 0),
         ),
@@ -254,28 +247,11 @@ def test_what_a_proof_concludes_from_its_runs(
 
 
 def test_a_proven_task_names_the_tests_that_count(tree: Path, reference: bytes) -> None:
-    command = ["grep", "-q", "one + other", "calculator.py"]
-    task = make_task(reference, command=command, report="exit", fail_to_pass=["exit"], files={})
+    task = by_exit(reference, "grep", "-q", "one + other", "calculator.py")
     fate = Prover(SANDBOX, tree).judged(task, "", tree, NO_ENVIRONMENT)
     assert fate.task, fate.reasons
     assert prove(make_task(b""), tree, SANDBOX).reasons == ("it has no reference patch",)
     assert (fate.task.tests.fail_to_pass, fate.task.tests.pass_to_pass) == (("exit",), ())
-
-
-@pytest.mark.slow
-def test_the_task_is_proven_and_the_project_s_own_tests_are_counted(
-    tree: Path, reference: bytes
-) -> None:
-    write(
-        tree,
-        {
-            "tests/test_own.py": "from calculator import double\n\ndef test_own():\n    assert double(1) == 2\n"
-        },
-    )
-    proof = prove(make_task(reference), tree, SANDBOX, rounds=2)
-    assert not proof.reasons, proof
-    assert (set(proof.fail_to_pass), list(proof.pass_to_pass)) == (set(FAILING), KEPT)
-    assert proof.own == len([*KEPT, "tests/test_own.py::test_own"])
 
 
 @pytest.mark.slow
@@ -285,17 +261,10 @@ def test_a_reference_that_breaks_a_test_or_does_not_load_a_hidden_file_is_refuse
     own = "import calculator\n\n\ndef test_limit():\n    assert not hasattr(calculator, 'LIMIT')\n"
     write(tree, {"tests/test_own.py": own, "unit/test_other.py": own})
     wrong = FIXED.replace("2 * number", "number") + "LIMIT = 5\n"
-    task = make_task(patch_of(tree, {"calculator.py": wrong}, tmp_path))
-    files = {**task.tests.files, "tests/test_new.py": "import new\n"}
-    command = (*task.tests.command, "tests/test_new.py")
-    proof = prove(
-        task.model_copy(
-            update={"tests": task.tests.model_copy(update={"files": files, "command": command})}
-        ),
-        tree,
-        SANDBOX,
-        rounds=1,
-    )
+    files = {"tests/test_calculator.py": TESTS, "tests/test_new.py": "import new\n"}
+    command = [sys.executable, "-m", "pytest", *files, "--disable-plugin-autoload"]
+    patch = patch_of(tree, {"calculator.py": wrong}, tmp_path)
+    proof = prove(make_task(patch, files=files, command=command), tree, SANDBOX, rounds=1)
     assert proof.reasons
     for reason in (
         "the reference breaks tests/test_calculator.py::test_double",
@@ -338,8 +307,7 @@ def test_a_hidden_file_is_seen_when_the_history_has_what_the_pinned_version_has_
 ) -> None:
     for files in (first, second):
         write(tree, files)
-        git(tree, "add", "--all")
-        git(tree, "-c", "user.name=x", "-c", "user.email=x@y", "commit", "--quiet", "-m", "Go on")
+        commit(tree)
     reasons = prove(make_task(reference), tree, NO_SANDBOX).reasons
     assert any("can be seen" in reason for reason in reasons) == is_seen, reasons
 

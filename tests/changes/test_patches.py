@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from calculator import FIXED, make_tree
+from calculator import FIXED, commit, make_tree
 
 from lensbench.changes.patches import apply_patch, make_patch
 from lensbench.changes.steering import steering
@@ -36,18 +36,7 @@ def test_no_ignore_rule_or_repository_of_the_agent_loses_a_change(
     (workspace / "link").symlink_to("inner")
     os.mkfifo(workspace / "pipe")
     if commits:
-        git(workspace / "inner", "add", "--force", ".")
-        git(
-            workspace / "inner",
-            "-c",
-            "user.name=x",
-            "-c",
-            "user.email=x@y",
-            "commit",
-            "--quiet",
-            "-m",
-            "Begin",
-        )
+        commit(workspace / "inner")
     for scratch in (tmp_path / "scratch", tmp_path / "other"):
         scratch.mkdir()
     apply_patch(make_patch(tree, workspace, tmp_path / "scratch"), again, tmp_path / "other")

@@ -9,11 +9,12 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 import yaml
-from calculator import FIXED, SANDBOX, make_tree, patch_of, task_value
+from calculator import FIXED, make_tree, needs_sandbox, patch_of, task_value
 
 import warm_snakemake
 from lensbench.core.system.places import ROOT
@@ -23,7 +24,7 @@ from lensbench_tasks.check import main as check
 from programs import refusal, run_module
 from small_benchmark import RUNS
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")]
+pytestmark = [pytest.mark.slow, needs_sandbox]
 
 AGENT = """\
 import json, pathlib, sys
@@ -36,19 +37,17 @@ print("Done.")
 """
 
 
+ARGUMENTS = ("--snakefile", str(ROOT / "Snakefile"), "--configfile", "config.yaml", "--cores")
+
+
 def snakemake(project: Path, *options: str) -> str:
-    arguments = [
-        *options,
-        "--cores",
-        "2",
-        "--snakefile",
-        str(ROOT / "Snakefile"),
-        "--configfile",
-        "config.yaml",
-    ]
-    code, output = warm_snakemake.run(arguments, project)
+    code, output = warm_snakemake.run([*options, *ARGUMENTS, "2"], project)
     assert code == 0, output
     return output
+
+
+def read(project: Path, name: str) -> Any:
+    return yaml.safe_load((project / name).read_text())
 
 
 @pytest.fixture
@@ -87,15 +86,7 @@ def test_the_right_change_scores_all_and_no_change_nothing_and_tests_that_were_k
     changing: Path,
 ) -> None:
     bench = changing / "bench" / "changes"
-    arguments = [
-        "--cores",
-        "1",
-        "--snakefile",
-        str(ROOT / "Snakefile"),
-        "--configfile",
-        "config.yaml",
-    ]
-    begun = warm_snakemake.start(arguments, changing, os.environ, "killed")
+    begun = warm_snakemake.start([*ARGUMENTS, "1"], changing, os.environ, "killed")
     while begun.poll() is None and len(list((bench / "logs" / "tests").glob("*.log"))) < 2:
         time.sleep(0.01)  # the second of the two test runs has begun
     os.killpg(begun.pid, signal.SIGKILL)
@@ -153,9 +144,7 @@ def test_what_a_change_does_to_its_tests_is_counted(changing: Path) -> None:
     )
     script += "if servers and 'left_out' in question: pathlib.Path('conftest.py').write_text('')\n"
     (changing / "agent.py").write_text(script)
-    config, tasks = (
-        yaml.safe_load((changing / name).read_text()) for name in ("config.yaml", "tasks.yaml")
-    )
+    config, tasks = read(changing, "config.yaml"), read(changing, "tasks.yaml")
     config["agent"]["command"].append("{prompt_file}")
     (changing / "config.yaml").write_text(yaml.safe_dump(config))
     (task,) = tasks["tasks"]
@@ -190,9 +179,7 @@ FIND = "find / -type d ( -path /proc -o -path /sys -o -path /dev -o -path /repo 
 def test_no_criterion_reference_or_hidden_test_is_in_the_sandbox_unless_it_is_shown(
     changing: Path, way: str
 ) -> None:
-    tasks, config = (
-        yaml.safe_load((changing / name).read_text()) for name in ("tasks.yaml", "config.yaml")
-    )
+    config, tasks = read(changing, "config.yaml"), read(changing, "tasks.yaml")
     criteria = [{"text": f"waits {CANARY} {n}", "all_of": f"{CANARY} {n}"} for n in "ab"]
     change = tasks["tasks"][0]
     apart = ("kind", "reference", "tests")
@@ -232,8 +219,11 @@ def test_no_criterion_reference_or_hidden_test_is_in_the_sandbox_unless_it_is_sh
 
 
 def test_a_set_is_proven_before_it_is_used(changing: Path) -> None:
+    own = "from calculator import double\n\ndef test_own():\n    assert double(1) == 2\n"
+    (changing / "repo" / "tests" / "test_own.py").write_text(own)
     done = run_module("lensbench", "check", "tasks.yaml", cwd=changing)
-    assert "mend-add: proven: 2 failing and 1 passing tests" in done.stdout
+    said = "mend-add: proven: 2 failing and 1 passing tests, 2 in the project's suite"
+    assert said in done.stdout
     assert "no patterns" not in done.stdout
     progress = r"(?m)^\d+/\d+ \| proving .* s\n"  # on a busy machine
     assert (done.returncode, re.sub(progress, "", done.stderr)) == (0, "")
@@ -253,7 +243,7 @@ def test_a_set_is_proven_before_it_is_used(changing: Path) -> None:
 def test_a_reason_of_all_is_said_once(
     changing: Path, monkeypatch: pytest.MonkeyPatch, bwrap: str, said: str
 ) -> None:
-    value = yaml.safe_load((changing / "tasks.yaml").read_text())
+    value = read(changing, "tasks.yaml")
     value["tasks"].append({**value["tasks"][0], "id": "again"})
     (changing / "tasks.yaml").write_text(json.dumps(value))
     programs = changing / "bin"
@@ -270,7 +260,7 @@ def test_a_reason_of_all_is_said_once(
 def test_a_set_whose_reference_fixes_nothing_is_refused(
     changing: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    value = yaml.safe_load((changing / "tasks.yaml").read_text())
+    value = read(changing, "tasks.yaml")
     value["tasks"][0]["reference"] = (
         '--- a/calculator.py\n+++ b/calculator.py\n@@ -1,2 +1,2 @@\n-"""Sums."""\n+"""Sum."""\n \n'
     )

@@ -4,12 +4,12 @@ import os
 from pathlib import Path
 
 import pytest
-from calculator import SANDBOX
+from calculator import SANDBOX, needs_sandbox
 from tricks import ASIDE, NULL, ORACLE, RUST_HOME, Project, projects_here, try_changes
 
 from lensbench.agents.sandbox import find_sandbox
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")]
+pytestmark = [pytest.mark.slow, needs_sandbox]
 
 
 TRICKS, ODD = projects_here("tricks.yaml", "assertions.yaml"), projects_here("odd.yaml")

@@ -19,15 +19,16 @@ from typing import Any
 
 import calculator
 import yaml
+from calculator import patch_of
 
 from lensbench.agents.sandbox import Sandbox
 from lensbench.changes.environment import prepare_environment
-from lensbench.changes.patches import make_patch
 from lensbench.changes.task import ChangeTask
-from lensbench.core.system.trees import copy_tree, hash_tree
+from lensbench.core.system.trees import hash_tree
 from lensbench.judging.changes import StoredRuns, judge_patch
 from lensbench.repositories.sources.git_program import git
 from lensbench_tasks.changes.suites import RUNNERS
+from stock import write
 
 NULL, ORACLE, ASIDE = "null", "oracle", "files that are put aside"
 RUST_HOME = ""
@@ -123,11 +124,11 @@ def try_changes(project: Project, sandbox: Sandbox, cache: Path) -> Iterator[Tri
         folder = Path(name)
         tree = folder / "tree"
         tree.mkdir()
-        _write(tree, project.files)
+        write(tree, project.files)
         git(tree, "init", "--quiet")
         changes = {NULL: {}, ORACLE: project.fixed, **project.changes}
         patches = {
-            change: _patch(tree, files, folder / f"{n}")
+            change: patch_of(tree, files, folder / f"{n}")
             for n, (change, files) in enumerate(changes.items())
         }
         task = ChangeTask.model_validate(
@@ -147,24 +148,3 @@ def try_changes(project: Project, sandbox: Sandbox, cache: Path) -> Iterator[Tri
             said = tested.unstarted or tested.reason
             applied = tuple(path for path in tested.size.files if path not in tested.left_out)
             yield Tried(project.name, change, tested.judgement.points or Fraction(0), said, applied)
-
-
-def _write(folder: Path, files: Mapping[str, str | None]) -> None:
-    for name, text in files.items():
-        path = folder / name
-        if text is None:
-            path.unlink()
-            continue
-        if text.startswith("-> "):
-            path.rmdir()
-            path.symlink_to(text.removeprefix("-> "))
-            continue
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-
-
-def _patch(tree: Path, files: Mapping[str, str | None], scratch: Path) -> bytes:
-    copy_tree(str(tree), str(scratch / "workspace"))
-    _write(scratch / "workspace", files)
-    (scratch / "git").mkdir()
-    return make_patch(tree, scratch / "workspace", scratch / "git")

@@ -100,11 +100,15 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def write(folder: Path, files: Mapping[str, Any]) -> Path:
-    """Writes texts and bytes below a folder, which it returns; None deletes a file."""
+    """Writes texts and bytes below a folder, which it returns; None deletes a file, and `-> target` puts a link in the
+    place of an empty folder."""
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         if content is None:
             (folder / name).unlink()
+        elif isinstance(content, str) and content.startswith("-> "):
+            (folder / name).rmdir()
+            (folder / name).symlink_to(content.removeprefix("-> "))
         else:
             (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
     return folder

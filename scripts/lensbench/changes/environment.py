@@ -98,30 +98,37 @@ class Environment:
     folder: Path | None = None
 
     @property
-    def path(self) -> str:
-        """PATH inside the sandbox, with the environment first."""
-        own = [ENVIRONMENT_PATH] if self.folder else []
-        return os.pathsep.join(
-            [*own, os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]
-        )
-
-    @property
     def variables(self) -> dict[str, str]:
-        """The environment variables of programs."""
+        """The environment variables of programs; on PATH the environment is first."""
+        variables = {}
+        path = [os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]
+        if self.folder:
+            path.insert(0, ENVIRONMENT_PATH)
+            variables["VIRTUAL_ENV"] = ENVIRONMENT
         rustup = os.environ.get("RUSTUP_HOME") or os.path.expanduser(
             "~/.rustup"
         )  # its shims look there
-        variables = {"PATH": self.path}
         if os.path.isdir(rustup):
             variables["RUSTUP_HOME"] = rustup
-        if self.folder:
-            variables["VIRTUAL_ENV"] = ENVIRONMENT
-        return variables
+        return {**variables, "PATH": os.pathsep.join(path)}
+
+    def variables_in(self, place: Place) -> dict[str, str]:
+        """Those of a program in the sandbox, with its own home folder."""
+        home = place.inside(os.path.join(place.private, "session", "home"))
+        return {
+            **self.variables,
+            "HOME": home,
+            "TMPDIR": "/tmp",
+            "LANG": "C.UTF-8",
+            "CI": "1",
+        }
 
     def add_built(self, repo: Path) -> None:
         """Adds what the installation built in the repository, such as a file with the version, and `repo` lacks."""
-        folder = self.folder.with_name(_BUILT) if self.folder else Path()
-        for path in sorted(folder.rglob("*")) if self.folder else ():
+        if not self.folder:
+            return
+        folder = self.folder.with_name(_BUILT)
+        for path in sorted(folder.rglob("*")):
             target = repo / path.relative_to(folder)
             if path.name == _BYTECODE and target.parent.is_dir():
                 target.mkdir(exist_ok=True)
@@ -133,7 +140,9 @@ class Environment:
         return {"folder": str(self.folder or ""), "key": self.key}
 
     def place(self, sandbox: Sandbox, private: str, may_install: bool = False) -> Place:
-        """The sandbox with this environment."""
+        """The sandbox with this environment; makes its folders in `private`."""
+        Path(private, "tmp").mkdir()
+        Path(private, "session", "home").mkdir(parents=True)
         return Place(sandbox, private, str(self.folder or ""), may_install)
 
 
@@ -192,17 +201,11 @@ def _install(commands: Sequence[str], tree: Path, folder: Path, sandbox: Sandbox
     try:
         (folder / "env").mkdir(parents=True)
         with private_folder() as private:
-            os.mkdir(os.path.join(private, "tmp"))
-            os.makedirs(os.path.join(private, "session", "home"))
             copy_tree(str(tree), os.path.join(private, "repo"))
             environment = Environment("", (folder / "env").absolute())
+            place = environment.place(sandbox, private, may_install=True)
             for command in (*commands, _COMPILE):
-                _run(
-                    command,
-                    environment,
-                    environment.place(sandbox, private, may_install=True),
-                    private,
-                )
+                _run(command, environment, place)
             _keep_built(tree, Path(private, "repo"), folder / _BUILT)
     except BaseException:
         remove_tree(str(folder))
@@ -210,42 +213,32 @@ def _install(commands: Sequence[str], tree: Path, folder: Path, sandbox: Sandbox
 
 
 def _keep_built(tree: Path, repo: Path, folder: Path) -> None:
-    places = [
-        path.relative_to(repo)
-        for path in repo.rglob("*")
-        if path.suffix in _BUILT_KINDS and path.is_file()
-    ]
-    for place in places:
+    for path in repo.rglob("*"):
+        place = path.relative_to(repo)
         parent = place.parent.parent if place.suffix == ".pyc" else place.parent
         if (
-            place.parts[0] not in _NO_CODE
+            place.suffix in _BUILT_KINDS
+            and path.is_file()
+            and place.parts[0] not in _NO_CODE
             and (tree / parent).is_dir()
             and not (tree / place).exists()
         ):
             (folder / place).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(repo / place, folder / place)
+            shutil.copy2(path, folder / place)
 
 
-def _run(command: str, environment: Environment, place: Place, private: str) -> None:
+def _run(command: str, environment: Environment, place: Place) -> None:
     env = {name: value for name, value in os.environ.items() if name.startswith(_PASSED)}
-    home = os.path.join(private, "session", "home")
     for name in _OWN_SETTINGS:
         source = Path.home() / name
-        target = Path(home, name)
+        target = Path(place.private, "session", "home", name)
         if source.is_file() and not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
-    env |= {
-        **environment.variables,
-        "HOME": place.inside(home),
-        "TMPDIR": "/tmp",
-        "LANG": "C.UTF-8",
-    }
-    env |= {
+    env |= environment.variables_in(place) | {
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PIP_NO_INPUT": "1",
         "PIP_PROGRESS_BAR": "off",
-        "CI": "1",
     }
     argv = place.wrap(["/bin/sh", "-ec", command], env, mcp_file="")
     with tempfile.TemporaryFile() as output:

@@ -1,4 +1,4 @@
-"""Runs hidden tests on a patch: a new copy of the pinned tree, the patch, the hidden files, the sandboxed command.
+"""Runs hidden tests on a patch: a copy of the pinned tree, the patch, the hidden files, the sandboxed command.
 
 The command has no network and sees nothing of the machine except its programs; time, memory and processes are limited,
 and no process outlives it.
@@ -13,15 +13,18 @@ import secrets
 import stat
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 import psutil
 
 from lensbench.agents.sandbox import ENVIRONMENT, Place, Sandbox
 from lensbench.changes import reports
+from lensbench.changes.copies import NEW_COPIES, Copies
 from lensbench.changes.environment import NO_ENVIRONMENT, Environment
 from lensbench.changes.patches import NOTHING, PatchError, PatchSize, apply_patch, patch_size
 from lensbench.changes.printed import read_printed
@@ -30,7 +33,6 @@ from lensbench.changes.steering import steering
 from lensbench.changes.task import (
     EXIT,
     EXIT_ID,
-    JUNIT,
     NODE,
     PRINTED,
     PYTEST,
@@ -38,7 +40,7 @@ from lensbench.changes.task import (
     Tests,
     content_bytes,
 )
-from lensbench.changes.wrong_copy import copies
+from lensbench.changes.wrong_copy import wrong_copies
 from lensbench.core.errors import some_of
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import descendants, reap_children
@@ -104,6 +106,7 @@ def run_tests(
     sandbox: Sandbox,
     environment: Environment = NO_ENVIRONMENT,
     tail: int = TAIL,
+    copies: Copies = NEW_COPIES,
 ) -> TestRun:
     """The results of `tests` on a copy of `tree` with `patch`, and the last `tail` characters of the output.
 
@@ -116,7 +119,21 @@ def run_tests(
 
     def run(tests: Tests) -> TestRun:
         with private_folder() as private:
-            return _run(tree, patch, tests, environment.place(sandbox, private), environment, tail)
+            place = environment.place(sandbox, private)
+            try:
+                return _run(
+                    tree,
+                    patch,
+                    tests,
+                    place,
+                    environment,
+                    tail,
+                    copies,
+                )
+            except PatchError as error:
+                return TestRun(
+                    trouble=Trouble.UNAPPLIED, problem=f"the patch does not apply: {error}"
+                )
 
     try:
         result = run(tests)
@@ -124,85 +141,88 @@ def run_tests(
     except OSError as error:
         return TestRun(unstarted=f"{error.filename or tree}: {error.strerror}")
     if held:
-        problem = f"wrong assertions hold as well: {some_of(sorted(held), _SHOWN)}"
-        return replace(result, trouble=Trouble.WRONG_HELD, problem=problem, results={})
+        return replace(
+            result,
+            trouble=Trouble.WRONG_HELD,
+            problem=f"wrong assertions hold as well: {some_of(sorted(held), _SHOWN)}",
+            results={},
+        )
     return result
+
+
+Run = Callable[[bytes, Tests], TestRun]
+"""Runs tests on a patch."""
+
+
+@contextmanager
+def runs_of_trusted(tree: Path, sandbox: Sandbox, environment: Environment) -> Iterator[Run]:
+    """Runs tests as `run_tests` does, but the runs of a patch in the block have one copy of `tree`. Not for patches
+    of agents (`Copies`)."""
+    with private_folder() as folder:
+        yield partial(
+            run_tests,
+            tree,
+            sandbox=sandbox,
+            environment=environment,
+            copies=Copies(Path(folder)),
+        )
 
 
 def _held(tests: Tests, result: TestRun, run: Callable[[Tests], TestRun]) -> set[str]:
     """The tests that passed in a wrong copy, in which they must fail."""
-    if tests.wrong_copies is None:
+    passing = result.passing
+    if tests.wrong_copies is None or not passing:
         return set()
     kinds = tests.wrong_copies.kinds
     if tests.report != EXIT:
-        kinds = {name: kind for name, kind in kinds.items() if name in result.passing}
-    elif not result.passing:
-        return set()
-    for copy, must_fail in copies(tests, kinds):
+        kinds = {name: kind for name, kind in kinds.items() if name in passing}
+    for copy, must_fail in wrong_copies(tests, kinds):
         if held := run(copy).passing & must_fail:
             return held
     return set()
 
 
 def _run(
-    tree: Path, patch: bytes, tests: Tests, place: Place, environment: Environment, tail: int
+    tree: Path,
+    patch: bytes,
+    tests: Tests,
+    place: Place,
+    environment: Environment,
+    tail: int,
+    copies: Copies,
 ) -> TestRun:
-    repo, scratch, report = (Path(place.private, name) for name in ("repo", "scratch", "report"))
-    for folder in (
-        scratch,
-        report,
-        Path(place.private, "tmp"),
-        Path(place.private, "session", "home"),
-    ):
-        folder.mkdir(parents=True)
-    copy_tree(str(tree), str(repo), with_git=False)  # tests need no history
-    try:
-        size = patch_size(patch, scratch)
-        left_out = steering(size.files, tests.files, tests.command, environment.folder, repo)
+    private = Path(place.private)
+    repo = private / "repo"
+    scratch = private / "scratch"
+    scratch.mkdir()
+    report = private / "report"
+    report.mkdir()
+    size = patch_size(patch, scratch)
+    left_out = steering(size.files, tests.files, tests.command, environment.folder, tree)
+    written = tuple(filter(None, (*tests.files, tests.report_file)))
+
+    def make() -> None:
+        copy_tree(str(tree), str(repo), with_git=False)  # tests need no history
         apply_patch(patch, repo, scratch, left_out)
-    except PatchError as error:
-        return TestRun(trouble=Trouble.UNAPPLIED, problem=f"the patch does not apply: {error}")
-    remove_tree(str(scratch))
-    environment.add_built(repo)
-    _place_files(repo, tests)
-    job = _Job(place, tests, environment, report, tail)
-    run = replace(job.start(), left_out=left_out, size=size)
-    if run.unstarted or run.problem:
-        return run
-    try:
-        results = job.results(run)
-    except ValueError as error:
-        if isinstance(error, Forged):
-            return replace(run, trouble=Trouble.FORGED, problem=str(error))
-        return replace(
-            run, trouble=Trouble.NO_REPORT, problem=f"{error}{last_error(run.output, ': ')}"
-        )
-    if not results:
-        return replace(run, trouble=Trouble.NO_REPORT, problem="no test ran")
-    return replace(run, results=with_unloaded(results, tests.files))
+        environment.add_built(repo)
+        for path in written:
+            remove_tree(str(_real(repo, path)))
+
+    with copies.at(repo, (patch, left_out, written), make):
+        remove_tree(str(scratch))
+        for path, content in tests.files.items():
+            (repo / path).write_bytes(content_bytes(content))
+        job = _Job(place, tests, environment, report, tail)
+        return job.judged(replace(job.start(), left_out=left_out, size=size))
 
 
-def last_error(output: str, before: str) -> str:
-    """The last line of the output that names an error, after `before`; "" when there is none."""
+def last_error(output: str) -> str:
+    """The last line of the output that names an error, after a colon; "" when there is none."""
     lines = [" ".join(line.split()) for line in output.splitlines()]
     errors = [
         line for line in lines if re.search(r"\b\w*(Error|Exception|Warning|error)\b: ?\S", line)
     ]
-    return f"{before}{errors[-1].removeprefix('E ')[:300]}" if errors else ""
-
-
-def _place_files(repo: Path, tests: Tests) -> None:
-    """Writes the hidden files, replacing what the patch left there."""
-    for path, content in tests.files.items():
-        _put(repo, path, content_bytes(content))
-    if tests.report not in (PYTEST, NODE, JUNIT, PRINTED, EXIT):
-        remove_tree(str(_real(repo, tests.report)))
-
-
-def _put(repo: Path, path: str, data: bytes) -> None:
-    place = _real(repo, path)
-    remove_tree(str(place))
-    place.write_bytes(data)
+    return f": {errors[-1].removeprefix('E ')[:300]}" if errors else ""
 
 
 def _real(repo: Path, path: str) -> Path:
@@ -228,20 +248,19 @@ class _Job:
 
     def start(self) -> TestRun:
         """Runs the command until it ends or reaches a limit; without results."""
-        env = self._env()
+        # a fixed order of sets, because pytest numbers parameters that have no name of their own
+        env = self.environment.variables_in(self.place) | {"PYTHONHASHSEED": "0", "TZ": "UTC"}
         command = self._command(env["PATH"])
         if not command:
             return TestRun(
                 unstarted=f"there is no program {self.tests.command[0]!r} here or in the environment"
             )
         options = ["--unshare-net", "--unshare-uts", "--bind", str(self.report), REPORT_FOLDER]
-        own = Path(__file__)
-        options += [
-            part
-            for name in (STARTER, REPORTER)
-            for part in ("--ro-bind", str(own.with_name(name)), f"{JUDGE}/{name}")
-        ]
-        options += [part for path in self._protected() for part in ("--ro-bind", *path)]
+        for name in (STARTER, REPORTER):
+            options += ["--ro-bind", str(Path(__file__).with_name(name)), f"{JUDGE}/{name}"]
+        for name in self.tests.files:  # the code under test must not rewrite them
+            path = os.path.join(self.place.private, "repo", name)
+            options += ["--ro-bind", path, self.place.inside(path)]
         argv = self.place.wrap(command, env, "", options)
         began = time.monotonic()
         with open(os.path.join(self.place.private, "output"), "w+b") as output:
@@ -254,15 +273,12 @@ class _Job:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-            try:
+            with suppress(BrokenPipeError):
                 assert process.stdin
                 process.stdin.write(f"{self.nonce}\n".encode())
                 process.stdin.close()
-            except BrokenPipeError:
-                pass
             try:
-                watch = _Watch(process, self.tests, began)
-                trouble, limit = watch.wait()
+                trouble, limit, memory_mb = _watched(process, self.tests, began)
             finally:
                 process.kill()  # bubblewrap's first process: all others end with it
                 process.wait()
@@ -279,28 +295,8 @@ class _Job:
             output=text,
             exit_code=process.returncode,
             duration_s=duration_s,
-            memory_mb=watch.memory_mb,
+            memory_mb=memory_mb,
         )
-
-    def _protected(self) -> list[tuple[str, str]]:
-        """Hidden files that the code under test must not rewrite: paths outside and inside the sandbox."""
-        repo = os.path.join(self.place.private, "repo")
-        names = [os.path.join(repo, name) for name in self.tests.files]
-        return [(name, self.place.inside(name)) for name in names]
-
-    def _env(self) -> dict[str, str]:
-        env = {
-            **self.environment.variables,
-            "HOME": self.place.inside(f"{self.place.private}/session/home"),
-        }
-        # a fixed order of sets, because pytest numbers parameters that have no name of their own
-        return env | {
-            "TMPDIR": "/tmp",
-            "LANG": "C.UTF-8",
-            "CI": "1",
-            "PYTHONHASHSEED": "0",
-            "TZ": "UTC",
-        }
 
     def _command(self, path: str) -> list[str]:
         first, *rest = self.tests.command
@@ -324,6 +320,22 @@ class _Job:
             rest = rest[2:]
         return [python, "-s", f"{JUDGE}/{STARTER}", report, *rest]
 
+    def judged(self, run: TestRun) -> TestRun:
+        """The run with the reported results, or why they do not count."""
+        if run.unstarted or run.problem:
+            return run
+        try:
+            results = self.results(run)
+        except Forged as error:
+            return replace(run, trouble=Trouble.FORGED, problem=str(error))
+        except ValueError as error:
+            return replace(
+                run, trouble=Trouble.NO_REPORT, problem=f"{error}{last_error(run.output)}"
+            )
+        if not results:
+            return replace(run, trouble=Trouble.NO_REPORT, problem="no test ran")
+        return replace(run, results=with_unloaded(results, self.tests.files))
+
     def results(self, run: TestRun) -> dict[str, TestResult]:
         """The reported results. Raises ValueError when they cannot be trusted or read."""
         if self.tests.report == EXIT:
@@ -333,12 +345,10 @@ class _Job:
         if self.tests.report == PRINTED:
             output = Path(self.place.private, "output").read_bytes()[-MAX_REPORT:]
             return read_printed(output.decode(errors="replace"), self.tests.files)[0]
-        is_own = self.tests.report in (PYTEST, NODE, JUNIT)
-        content = _read(
-            self.report / self.name
-            if is_own
-            else Path(self.place.private, "repo", self.tests.report)
-        )
+        report = self.report / self.name
+        if self.tests.report_file:
+            report = Path(self.place.private, "repo", self.tests.report_file)
+        content = _read(report)
         if self.tests.report in (PYTEST, NODE):
             return reports.read_lines(content.decode(errors="replace"), self.nonce)
         return reports.read_junit(content)
@@ -369,45 +379,37 @@ def _read(path: Path) -> bytes:
         raise
 
 
-class _Watch:
-    """Watches all processes of a test run until it ends or exceeds a limit."""
+def _watched(
+    process: subprocess.Popen[bytes], tests: Tests, began: float
+) -> tuple[Trouble | None, str, int]:
+    """Waits until a test run ends or exceeds a limit: the limit, a sentence for it, and the most memory of all its
+    processes, in MB."""
+    most_mb = 0
+    pause = 0.01
+    while True:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(pause)
+            return None, "", most_mb
+        pause = min(2 * pause, MEASURE_S * 4)
+        if time.monotonic() > began + tests.timeout_s:
+            return Trouble.TIMED_OUT, f"the tests took longer than {tests.timeout_s:g} s", most_mb
+        memory_mb, processes = _use(process.pid)
+        most_mb = max(most_mb, memory_mb)
+        problem = ""
+        if memory_mb > tests.memory_mb:
+            problem = f"the tests used more than {tests.memory_mb} MB"
+        elif processes > tests.processes:
+            problem = f"the tests started more than {tests.processes} processes"
+        if problem:
+            return Trouble.OVER_LIMIT, problem, most_mb
 
-    def __init__(self, process: subprocess.Popen[bytes], tests: Tests, began: float) -> None:
-        self._process = process
-        self._tests = tests
-        self._deadline = began + tests.timeout_s
-        self._root = psutil.Process(process.pid)
-        self.memory_mb = 0
 
-    def wait(self) -> tuple[Trouble | None, str]:
-        """The limit that ended the run, and a sentence for it; (None, "") when it ended by itself."""
-        pause = 0.01
-        while True:
-            try:
-                self._process.wait(pause)
-                return None, ""
-            except subprocess.TimeoutExpired:
-                pass
-            pause = min(2 * pause, MEASURE_S * 4)
-            if time.monotonic() > self._deadline:
-                return Trouble.TIMED_OUT, f"the tests took longer than {self._tests.timeout_s:g} s"
-            memory_mb, processes = self._use()
-            self.memory_mb = max(self.memory_mb, memory_mb)
-            if memory_mb > self._tests.memory_mb:
-                return Trouble.OVER_LIMIT, f"the tests used more than {self._tests.memory_mb} MB"
-            if processes > self._tests.processes:
-                return (
-                    Trouble.OVER_LIMIT,
-                    f"the tests started more than {self._tests.processes} processes",
-                )
-
-    def _use(self) -> tuple[int, int]:
-        memory = 0
-        count = 0
-        for process in [self._root, *descendants(self._root.pid)]:
-            try:
-                memory += process.memory_info().rss
-                count += process.num_threads()
-            except psutil.Error:
-                continue
-        return memory // _MB, count
+def _use(top: int) -> tuple[int, int]:
+    """The memory of a process and those below it, in MB, and the number of their threads."""
+    memory = 0
+    count = 0
+    for process in [psutil.Process(top), *descendants(top)]:
+        with suppress(psutil.Error):
+            memory += process.memory_info().rss
+            count += process.num_threads()
+    return memory // _MB, count

@@ -16,8 +16,6 @@ def with_files(task: ChangeTask, cache: Path) -> ChangeTask:
     files = {
         path: _content(task.id, path, content, cache) for path, content in task.tests.files.items()
     }
-    if files == task.tests.files:
-        return task
     return task.model_copy(update={"tests": task.tests.model_copy(update={"files": files})})
 
 

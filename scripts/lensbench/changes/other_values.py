@@ -91,3 +91,31 @@ class OtherValues:
         """An empty text gets a letter."""
         if len(node.children) == 2 and node.children[0].end_byte == node.children[1].start_byte:
             yield Edit(node.children[1].start_byte, node.children[1].start_byte, "x")
+
+
+class WrongTests:
+    """The edits of a test file in a language where a value can claim to equal others."""
+
+    truth: str
+    nothing: tuple[str, ...]
+    """What stands for no value, which stays."""
+
+    def __init__(self, values: OtherValues, helper: str) -> None:
+        self._values = values
+        self._helper = helper
+
+    def _is_access(self, node: Node) -> bool:
+        raise NotImplementedError
+
+    def _literals(self, node: Node) -> Iterator[Edit]:
+        return self._values.edits(node, self._is_access)
+
+    def _changed(self, side: Node, is_order: bool = False) -> Iterator[Edit]:
+        """A side with other literals; one without any, or in an order, becomes another value while the test runs."""
+        literals = [] if is_order else list(self._literals(side))
+        if literals:
+            yield from literals
+        elif text_of(side) not in self.nothing:
+            yield Edit(side.start_byte, side.start_byte, f"{self._helper}(", -1)
+            more = f", {self.truth})" if is_order else ")"
+            yield Edit(side.end_byte, side.end_byte, more, 1)

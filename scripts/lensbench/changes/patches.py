@@ -7,6 +7,7 @@ no effect and the bytes of files are unchanged.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,6 @@ node_modules/
 """
 """New files that tools create as a side effect; those that the pinned tree's .gitignore names are excluded as well."""
 _AS_THEY_ARE = "* -text -ident !eol !filter !working-tree-encoding !diff !merge\n"
-_OWN = "git"
 
 
 class PatchError(Exception):
@@ -77,7 +77,7 @@ def make_patch(tree: Path, workspace: Path, scratch: Path) -> bytes:
 
 
 def _repository(scratch: Path) -> Path:
-    own = scratch.absolute() / _OWN
+    own = scratch.absolute() / "git"
     git(scratch, "init", "--quiet", "--bare", "--template=", str(own))
     (own / "info").mkdir(exist_ok=True)
     (own / "info" / "attributes").write_text(_AS_THEY_ARE, encoding="utf-8")
@@ -133,9 +133,16 @@ def patch_size(patch: bytes, scratch: Path) -> PatchSize:
     """The changed files of a patch, and the number of lines. Raises PatchError for an invalid patch."""
     if not patch.strip():
         return NOTHING
-    nowhere = {"GIT_CEILING_DIRECTORIES": os.fspath(scratch.parent)}
     try:
-        output = git(scratch, "apply", "--numstat", "-z", "-", stdin=patch, variables=nowhere)
+        output = git(
+            scratch,
+            "apply",
+            "--numstat",
+            "-z",
+            "-",
+            stdin=patch,
+            variables={"GIT_CEILING_DIRECTORIES": str(scratch.parent)},
+        )
     except GitError as error:
         raise PatchError(str(error)) from None
     rows = [
@@ -162,9 +169,7 @@ def apply_patch(patch: bytes, copy: Path, scratch: Path, but: Iterable[str] = ()
     """Applies a patch to `copy`, without the files in `but`. Raises PatchError when it does not apply."""
     if not patch.strip():
         return
-    own = scratch.absolute() / _OWN
-    if not own.exists():
-        _repository(scratch)
+    own = _repository(scratch)
     left_out = [f"--exclude={_literally(path)}" for path in but]
     try:
         git(
@@ -183,4 +188,4 @@ def apply_patch(patch: bytes, copy: Path, scratch: Path, but: Iterable[str] = ()
 
 def _literally(path: str) -> str:
     """A pattern that matches only this path."""
-    return "".join(f"\\{char}" if char in "\\*?[]" else char for char in path)
+    return re.sub(r"[\\*?\[\]]", r"\\\g<0>", path)

@@ -146,10 +146,7 @@ _OUTCOMES = {
     "F": _ASSERTED,
     "f": _PASSED,
     "expected failure": _PASSED,
-    "s": _SKIPPED,
-    "w": _SKIPPED,
-    "T": _SKIPPED,
-    "K": _SKIPPED,
+    **dict.fromkeys("swTK", _SKIPPED),
 }
 """Words of unittest and letters of SymPy's runner; `F` failed by an assertion, `f` is an expected
 failure. Others are failures."""

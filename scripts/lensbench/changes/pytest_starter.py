@@ -22,12 +22,12 @@ class Reporter:
     def _write(self, *values: str | int) -> None:
         self._report.write(json.dumps([self._nonce, *values]) + "\n")
         self._report.flush()
+        self._lines += 1
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Writes the result of a test: that of its call, and a failure in its preparation or end."""
         if report.passed and report.when != "call":
             return
-        self._lines += 1
         self._write(report.nodeid, report.outcome)
 
     def pytest_exception_interact(self, node: Any, call: Any, report: Any) -> None:
@@ -36,13 +36,11 @@ class Reporter:
             isinstance(call.excinfo.value, AssertionError) or call.excinfo.typename == "Failed"
         )
         if call.when == "call" and is_assertion:
-            self._lines += 1
             self._write(report.nodeid, "failed by an assertion")
 
     def pytest_collectreport(self, report: Any) -> None:
         """Writes that a file does not load."""
         if report.failed:
-            self._lines += 1
             self._write(report.nodeid, "failed")
 
     def pytest_sessionfinish(self) -> None:

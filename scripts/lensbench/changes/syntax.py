@@ -15,9 +15,7 @@ _LANGUAGES = {
     ".py": ("python", "language"),
     ".go": ("go", "language"),
     ".rs": ("rust", "language"),
-    ".ts": ("typescript", "language_typescript"),
-    ".mts": ("typescript", "language_typescript"),
-    ".cts": ("typescript", "language_typescript"),
+    **dict.fromkeys((".ts", ".mts", ".cts"), ("typescript", "language_typescript")),
     ".tsx": ("typescript", "language_tsx"),
     **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), ("javascript", "language")),
 }

@@ -139,6 +139,11 @@ class Tests(Strict):
     processes: Annotated[int, Field(ge=1)] = 256
     """Limit of processes and threads at a time."""
 
+    @property
+    def report_file(self) -> str:
+        """The path inside the repository of the report; "" when it is elsewhere."""
+        return "" if self.report in (PYTEST, NODE, JUNIT, PRINTED, EXIT) else self.report
+
     @model_validator(mode="after")
     def _report_fits(self) -> Self:
         has_place = any(REPORT_PLACE in word for word in self.command)
@@ -154,8 +159,8 @@ class Tests(Strict):
             raise ValueError(
                 "report: node needs a command that starts with `node` and has `--test`"
             )
-        if self.report not in (PYTEST, NODE, JUNIT, PRINTED, EXIT):
-            path_inside(self.report)
+        if self.report_file:
+            path_inside(self.report_file)
         if self.report == EXIT and (
             set(self.fail_to_pass) != {EXIT_ID} or self.pass_to_pass not in ((), "all")
         ):

@@ -85,8 +85,10 @@ def _kind_of(form: str, suffix: str, by_name: Kinds) -> CopyKind | None:
     """The kind for a test by its name, which is a pattern in a script."""
     if suffix not in SCRIPTS:
         return by_name.get(form)
-    names = (name for name in by_name if not form or re.fullmatch(form, name, re.DOTALL))
-    return next((by_name[name] for name in names), None)
+    for name, kind in by_name.items():
+        if not form or re.fullmatch(form, name, re.DOTALL):
+            return kind
+    return None
 
 
 def own_name(name: str, suffix: str) -> str:
@@ -186,7 +188,7 @@ EXIT_COPIES = 16
 """The maximum number of copies where only the exit status counts."""
 
 
-def copies(tests: Tests, kinds: Kinds) -> Iterator[tuple[Tests, set[str]]]:
+def wrong_copies(tests: Tests, kinds: Kinds) -> Iterator[tuple[Tests, set[str]]]:
     """The wrong copies, each with the ids that must not pass in it."""
     if tests.report != EXIT:
         if kinds:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from lensbench.changes.other_values import OtherValues, variants
+from lensbench.changes.other_values import WrongTests, variants
 from lensbench.changes.syntax import (
     Edit,
     arguments_of,
@@ -79,12 +79,11 @@ class {name}_guard:
 the assertion at the end of its body does not leave it, the context lets wrong assertions hold."""
 
 
-class WrongPython:
+class WrongPython(WrongTests):
     """The edits of a test file."""
 
-    def __init__(self, values: OtherValues, helper: str) -> None:
-        self._values = values
-        self._helper = helper
+    truth = "True"
+    nothing = ("None",)
 
     @property
     def helpers(self) -> str:
@@ -93,7 +92,12 @@ class WrongPython:
 
     def tests(self, root: Node) -> Iterator[tuple[Node, str]]:
         """The test functions with their names."""
-        for node in walk(root, lambda node: node.type == "block" and _is_in_function(node)):
+        for node in walk(
+            root,
+            lambda node: (
+                node.type == "block" and getattr(node.parent, "type", "") == "function_definition"
+            ),
+        ):
             if node.type == "function_definition" and not _passes_by_failing(node):
                 name = text_of(field(node, "name"))
                 if name.startswith("test"):
@@ -120,16 +124,17 @@ class WrongPython:
             if pieces:
                 strict += 1
                 yield replaced(unit, pieces)
-                contexts |= {each.start_byte: each for each in _contexts(unit, test)}
+                if (context := _context(unit, test)) is not None:
+                    contexts[context.start_byte] = context
                 continue
             if kind is CopyKind.EACH and edits and not is_own and (indent := _indent(unit)):
-                begin = f"{begun}.add({_id(test)})\n{indent}"
+                begin = f"{begun}.add({test.start_byte})\n{indent}"
                 yield Edit(unit.start_byte, unit.start_byte, begin, -9)
             yield from edits
-        for context in contexts.values():
-            yield from self._guarded(context)
+        for outer in contexts.values():
+            yield from self._guarded(outer)
         if strict and (indent := _indent(body.children[0])):
-            end = f"\n{indent}assert {_id(test)} in {begun}"
+            end = f"\n{indent}assert {test.start_byte} in {begun}"
             yield Edit(body.end_byte, body.end_byte, end, 9)
 
     def helper_edits(self, root: Node) -> Iterator[Edit]:
@@ -138,8 +143,19 @@ class WrongPython:
             if node.type == "assert_statement" and not _is_in_test(node):
                 yield from self._unit(node, CopyKind.EXPECTED)
 
-    def _literals(self, node: Node) -> Iterator[Edit]:
-        return self._values.edits(node, _is_access)
+    def _is_access(self, node: Node) -> bool:
+        """A key that says where a value is, an option of an assertion, or a text that documents."""
+        parent = node.parent
+        if parent is None:
+            return False
+        if parent.type == "pair":
+            return node == field(parent, "key")
+        if parent.type == "subscript":
+            return node != field(parent, "value") and node.type not in ("[", "]")
+        if node.type == "keyword_argument" and parent.parent is not None:
+            name = text_of(field(parent.parent, "function"))
+            return "approx" in name or bool(_ASSERTION.search(name))
+        return node.type == "string" and parent.type == "expression_statement"
 
     def _unit(self, unit: Node, kind: CopyKind) -> Iterator[Edit]:
         if unit.type == "with_statement":
@@ -174,16 +190,6 @@ class WrongPython:
                 continue
             side = left if sign.type == "in" else expected_side(left, right)
             yield from self._changed(side, is_order=sign.type[0] in "<>")
-
-    def _changed(self, side: Node, is_order: bool = False) -> Iterator[Edit]:
-        """A side with other literals; one without any, or in an order, becomes another value while the test runs."""
-        literals = [] if is_order else list(self._literals(side))
-        if literals:
-            yield from literals
-        elif text_of(side) != "None":
-            yield Edit(side.start_byte, side.start_byte, f"{self._helper}(", -1)
-            more = ", True)" if is_order else ")"
-            yield Edit(side.end_byte, side.end_byte, more, 1)
 
     def _last(self, arguments: list[Node]) -> Iterator[Edit]:
         for argument in reversed(arguments):
@@ -261,7 +267,7 @@ def _clause(node: Node) -> Node:
     return next(child for child in node.children if child.type == "with_clause")
 
 
-def _contexts(unit: Node, test: Node) -> Iterator[Node]:
+def _context(unit: Node, test: Node) -> Node | None:
     """The outermost `with` of a test around an assertion that is none itself."""
     outermost = None
     node = unit.parent
@@ -269,13 +275,7 @@ def _contexts(unit: Node, test: Node) -> Iterator[Node]:
         if node.type == "with_statement" and not _is_assertion(node):
             outermost = node
         node = node.parent
-    if outermost is not None:
-        yield outermost
-
-
-def _id(test: Node) -> str:
-    """What tells a test apart in its file."""
-    return str(test.start_byte)
+    return outermost
 
 
 def _call_of(statement: Node) -> Node | None:
@@ -286,25 +286,6 @@ def _call_of(statement: Node) -> Node | None:
     if value.type == "await":
         value = value.named_children[0]
     return value if value.type == "call" else None
-
-
-def _is_access(node: Node) -> bool:
-    """A key that says where a value is, an option of an assertion, or a text that documents."""
-    parent = node.parent
-    if parent is None:
-        return False
-    if parent.type == "pair":
-        return node == field(parent, "key")
-    if parent.type == "subscript":
-        return node != field(parent, "value") and node.type not in ("[", "]")
-    if node.type == "keyword_argument" and parent.parent is not None:
-        name = text_of(field(parent.parent, "function"))
-        return "approx" in name or bool(_ASSERTION.search(name))
-    return node.type == "string" and parent.type == "expression_statement"
-
-
-def _is_in_function(node: Node) -> bool:
-    return node.parent is not None and node.parent.type == "function_definition"
 
 
 def _is_in_test(node: Node) -> bool:

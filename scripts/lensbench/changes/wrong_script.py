@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from lensbench.changes.other_values import OtherValues, variants
+from lensbench.changes.other_values import OtherValues, WrongTests, variants
 from lensbench.changes.syntax import (
     Edit,
     arguments_of,
@@ -62,17 +62,15 @@ _NONE_HELD = (
 )
 
 
-class WrongScript:
+class WrongScript(WrongTests):
     """The edits of a test file."""
 
-    def __init__(self, values: OtherValues, helper: str, is_typed: bool) -> None:
-        self._values = values
-        self._helper = helper
-        self._is_typed = is_typed
+    truth = "true"
+    nothing = ("null", "undefined")
 
-    @property
-    def _held(self) -> str:
-        return f"{self._helper}_held"
+    def __init__(self, values: OtherValues, helper: str, is_typed: bool) -> None:
+        super().__init__(values, helper)
+        self._is_typed = is_typed
 
     @property
     def helpers(self) -> str:
@@ -84,7 +82,7 @@ class WrongScript:
         """The calls that define tests and no others, with the names; "" for one that is computed."""
         for node in walk(root):
             if _is_named(node, _TEST) and not any(
-                each is not node and each != node and _is_named(each, _TEST) for each in walk(node)
+                each != node and _is_named(each, _TEST) for each in walk(node)
             ):
                 yield node, _name(node)
 
@@ -97,6 +95,7 @@ class WrongScript:
         units = [node for node in walk(body) if _is_assertion(node)]
         if kind is CopyKind.EVERYTHING:
             yield from self._literals(body)
+        held = f"{self._helper}_held"
         count = 0
         begun: list[Edit] = []
         for unit in units:
@@ -107,15 +106,15 @@ class WrongScript:
                 yield replaced(unit, self._strict(unit, edits))
                 continue
             if edits and unit.parent is not None and unit.parent.type == "statement_block":
-                begin = f"{self._held} = true; "
+                begin = f"{held} = true; "
                 begun.append(Edit(unit.start_byte, unit.start_byte, begin, -9))
             yield from edits
         if count and body.type == "statement_block":
             # one in a callback that begins and does not end the test holds, or the program caught it
             yield from begun
-            yield Edit(body.start_byte + 1, body.start_byte + 1, f" let {self._held} = false;", -9)
+            yield Edit(body.start_byte + 1, body.start_byte + 1, f" let {held} = false;", -9)
             last = body.end_byte - 1
-            yield Edit(last, last, f"\nif (!{self._held}) {{ {_NONE_HELD} }}", 9)
+            yield Edit(last, last, f"\nif (!{held}) {{ {_NONE_HELD} }}", 9)
 
     def helper_edits(self, root: Node) -> Iterator[Edit]:
         """The edits of functions that tests call."""
@@ -123,8 +122,22 @@ class WrongScript:
             if _is_assertion(node):
                 yield from self._unit(node, CopyKind.EXPECTED)
 
-    def _literals(self, node: Node) -> Iterator[Edit]:
-        return self._values.edits(node, _is_access)
+    def _is_access(self, node: Node) -> bool:
+        """What says where a value is: a key, an index, a module, the name of a test."""
+        parent = node.parent
+        if parent is None:
+            return False
+        if parent.type == "subscript_expression":
+            return node == field(parent, "index")
+        if parent.type == "pair":
+            return node == field(parent, "key")
+        if parent.type == "arguments" and parent.parent is not None:
+            function = text_of(field(parent.parent, "function"))
+            is_first = node in parent.named_children[:1]
+            return function in ("require", "import") or (
+                is_first and bool(_TEST.fullmatch(function) or _SUITE.fullmatch(function))
+            )
+        return node.type == "import_statement"
 
     def _unit(self, unit: Node, kind: CopyKind) -> Iterator[Edit]:
         expression = _expression(unit)
@@ -185,18 +198,9 @@ class WrongScript:
                 continue
             yield from self._changed(expected_side(left, right), is_order=sign[0] in "<>")
 
-    def _changed(self, side: Node, is_order: bool = False) -> Iterator[Edit]:
-        """A side with other literals; one without any, or in an order, becomes another value while the test runs."""
-        literals = [] if is_order else list(self._literals(side))
-        if literals:
-            yield from literals
-        elif text_of(side) not in ("null", "undefined"):
-            yield Edit(side.start_byte, side.start_byte, f"{self._helper}(", -1)
-            yield Edit(side.end_byte, side.end_byte, ", true)" if is_order else ")", 1)
-
     def _strict(self, unit: Node, edits: list[Edit]) -> str:
         """The assertion with one other value at a time; the test passes where one holds."""
-        held = self._held
+        held = f"{self._helper}_held"
         pieces: list[str] = []
         for variant in variants(edits):
             text = edited_node(unit, variant)
@@ -286,21 +290,3 @@ def _not_thrown(call: Node) -> Iterator[Edit]:
     elif first is None and arguments_of(call) and _THROWS.search(method):
         is_later = bool(re.search(r"rejects|async", method, re.IGNORECASE))
         yield replaced(arguments_of(call)[0], "async () => {}" if is_later else "() => {}")
-
-
-def _is_access(node: Node) -> bool:
-    """What says where a value is: a key, an index, a module, the name of a test."""
-    parent = node.parent
-    if parent is None:
-        return False
-    if parent.type == "subscript_expression":
-        return node == field(parent, "index")
-    if parent.type == "pair":
-        return node == field(parent, "key")
-    if parent.type == "arguments" and parent.parent is not None:
-        function = text_of(field(parent.parent, "function"))
-        is_first = node in parent.named_children[:1]
-        return function in ("require", "import") or (
-            is_first and bool(_TEST.fullmatch(function) or _SUITE.fullmatch(function))
-        )
-    return node.type == "import_statement"

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from lensbench.agents.sandbox import Sandbox, find_sandbox
 from lensbench.changes.calibration import calibrated
 from lensbench.changes.environment import Environment, read_environment
-from lensbench.changes.execute import TestRun, run_tests
+from lensbench.changes.execute import TestRun, run_tests, runs_of_trusted
 from lensbench.changes.patches import NOTHING, PatchSize, size_of
 from lensbench.changes.reports import TestResult
 from lensbench.changes.suspicion import suspicions
@@ -90,10 +90,9 @@ class Tested(TestRun):
         if self.problem:
             return self.problem
         failures = [name for name in self.fixed if name not in self.passing_fixed]
-        passing = len(self.passing_fixed)
         kept = len(self.kept) - len(self.broken)
         return (
-            f"{passing} of {len(self.fixed)} failing tests pass{_names(failures)}; "
+            f"{len(self.passing_fixed)} of {len(self.fixed)} failing tests pass{_names(failures)}; "
             f"{kept} of {len(self.kept)} tests still pass{_names(self.broken)}"
         )
 
@@ -144,13 +143,19 @@ class StoredRuns(NamedTuple):
         path = self._file("copies-", tests, reference)
         with _stored(path, WrongCopies) as copies:
             if copies is None:
-                copies = calibrated(self.tree, reference, tests, self.sandbox, self.environment)
+                with runs_of_trusted(self.tree, self.sandbox, self.environment) as run:
+                    copies = calibrated(run, reference, tests)
                 write_json(path, copies.model_dump(mode="json"))
         return tests.model_copy(update={"wrong_copies": copies})
 
     def _file(self, kind: str, tests: Tests, patch: bytes) -> Path:
-        digest = hashlib.sha256(patch).hexdigest()
-        inputs = (_VERSION, tests_digest(tests), self.tree_sha256, self.environment.key, digest)
+        inputs = (
+            _VERSION,
+            tests_digest(tests),
+            self.tree_sha256,
+            self.environment.key,
+            hashlib.sha256(patch).hexdigest(),
+        )
         name = hashlib.sha256("\n".join(inputs).encode()).hexdigest()
         return self.folder / f"{kind}{name}.json"
 
@@ -179,8 +184,7 @@ def judge_patch(runs: StoredRuns, task: ChangeTask, patch: bytes) -> Tested:
         before = runs.run(tests, b"")
         after = runs.run(tests, reference)
         kept = sorted((before.passing & after.passing) - {*fixed})
-        unstarted = result.unstarted or before.unstarted or after.unstarted
-        result = replace(result, unstarted=unstarted)
+        result = replace(result, unstarted=result.unstarted or before.unstarted or after.unstarted)
     return Tested(
         **{**vars(result), "results": {}},
         reference=size_of(reference),
@@ -215,8 +219,9 @@ def judge_run(folder: Path, run: RunId) -> str:
         find_sandbox(plan.get("sandbox")),
         read_environment(environments[run.task]),
     )
-    patch = run_files(folder, run).patch.read_bytes()
-    results = judge_patch(runs, read_task(folder, run.task), patch)
+    results = judge_patch(
+        runs, read_task(folder, run.task), run_files(folder, run).patch.read_bytes()
+    )
     write_json(tested_file(folder, run), asdict(results))
     return results.unstarted or results.reason
 

@@ -112,7 +112,7 @@ def _fate(
         files = unloaded_files(runs[1].results, full_tests.files)
         if files:
             output = runs[1].output.partition("= FAILURES =")[0]
-            why += f"; {', '.join(sorted(files))}: does not load{last_error(output, ': ')}"
+            why += f"; {', '.join(sorted(files))}: does not load{last_error(output)}"
         return ChangeFate.refused(task_id, what, why)
     final_tests = tests.model_copy(update={"fail_to_pass": failing, "pass_to_pass": passing})
     texts = [content for content in full_tests.files.values() if isinstance(content, str)]

@@ -11,7 +11,7 @@ from pathlib import Path
 from lensbench.agents.sandbox import Sandbox
 from lensbench.changes.calibration import calibrated
 from lensbench.changes.environment import NO_ENVIRONMENT, Environment
-from lensbench.changes.execute import TestRun, Trouble, run_tests
+from lensbench.changes.execute import Run, TestRun, Trouble, runs_of_trusted
 from lensbench.changes.reports import unloaded_files
 from lensbench.changes.task import PYTEST, ChangeTask, Tests, WrongCopies, content_bytes
 from lensbench.core.project_files import is_test_program
@@ -62,29 +62,36 @@ def prove(
     """The proof of a task whose repository is in `tree`. A data set of others (`foreign`) has own words and tests:
     neither prompt nor suite are examined. `runs`: a first round."""
     reasons = [*_leaks(task, tree, foreign)]
-    reference = content_bytes(task.reference)
-    if not reference.strip():
+    if not content_bytes(task.reference).strip():
         return ChangeProof(task.id, (*reasons, "it has no reference patch"))
-    first = runs[:1]
-    before = _rounds(tree, b"", task.tests, sandbox, environment, rounds, first)
-    after = []
-    if not _trouble(before, is_changed=False):
-        first = runs[1:]
-        after = _rounds(tree, reference, task.tests, sandbox, environment, rounds, first)
+    with runs_of_trusted(tree, sandbox, environment) as run:
+        return _proven(task, tree, run, rounds, foreign, runs, reasons)
+
+
+def _proven(
+    task: ChangeTask,
+    tree: Path,
+    run: Run,
+    rounds: int,
+    foreign: bool,
+    runs: Sequence[TestRun],
+    reasons: list[str],
+) -> ChangeProof:
+    reference = content_bytes(task.reference)
+    before = _rounds(run, b"", task.tests, rounds, runs[:1])
     trouble = _trouble(before, is_changed=False)
     if trouble:
-        reasons.append(f"without a change: {trouble}")
+        return ChangeProof(task.id, (*reasons, f"without a change: {trouble}"))
+    after = _rounds(run, reference, task.tests, rounds, runs[1:])
     trouble = _trouble(after)
     if trouble:
-        reasons.append(f"with the reference: {trouble}")
-    if not after or trouble:
-        return ChangeProof(task.id, tuple(reasons))
+        return ChangeProof(task.id, (*reasons, f"with the reference: {trouble}"))
     for path in sorted(unloaded_files(after[0].results, task.tests.files)):
         reasons.append(f"the hidden file {path} does not load with the reference")
     own = 0
     broken = _broken(before, after)
     if not foreign:
-        own, breaks = _suite(task.tests, tree, reference, sandbox, environment)
+        own, breaks = _suite(run, task.tests, tree, reference)
         broken |= breaks
     for name in sorted(broken):
         reasons.append(f"the reference breaks {name}")
@@ -92,25 +99,22 @@ def prove(
     if proof.reasons:
         return proof
     tests = task.tests.model_copy(update={"fail_to_pass": proof.fail_to_pass})
-    wrong = tests.wrong_copies or calibrated(tree, reference, tests, sandbox, environment)
-    return replace(proof, wrong_copies=wrong)
+    return replace(proof, wrong_copies=tests.wrong_copies or calibrated(run, reference, tests))
 
 
-def _suite(
-    tests: Tests, tree: Path, reference: bytes, sandbox: Sandbox, environment: Environment
-) -> tuple[int, set[str]]:
+def _suite(run: Run, tests: Tests, tree: Path, reference: bytes) -> tuple[int, set[str]]:
     """How many tests of the project's own suite pass, and those that the reference breaks, in two rounds if any does;
     zero and none when there is no other test, or the suite cannot be run."""
     timeout_s = _SUITE_TIME * tests.timeout_s
     for words in _commands(tests, tree, reference):
         whole = {"command": words, "timeout_s": timeout_s, "wrong_copies": None}
         suite = tests.model_copy(update=whole)
-        before = _rounds(tree, b"", suite, sandbox, environment, 1)
+        before = _rounds(run, b"", suite, 1)
         if not _trouble(before):
-            after = _rounds(tree, reference, suite, sandbox, environment, 1)
+            after = _rounds(run, reference, suite, 1)
             if _broken(before, after):
-                before = _rounds(tree, b"", suite, sandbox, environment, 2, before)
-                after = _rounds(tree, reference, suite, sandbox, environment, 2, after)
+                before = _rounds(run, b"", suite, 2, before)
+                after = _rounds(run, reference, suite, 2, after)
             return len(before[0].passing), _broken(before, after)
     return 0, set()
 
@@ -180,18 +184,12 @@ def _broken(before: Sequence[TestRun], after: Sequence[TestRun]) -> set[str]:
 
 
 def _rounds(
-    tree: Path,
-    patch: bytes,
-    tests: Tests,
-    sandbox: Sandbox,
-    environment: Environment,
-    rounds: int,
-    first: Sequence[TestRun] = (),
+    run: Run, patch: bytes, tests: Tests, rounds: int, first: Sequence[TestRun] = ()
 ) -> list[TestRun]:
     """The `first` runs, and more until there are `rounds` or one cannot be used; the first has the wrong copies."""
     runs = [*first]
     while len(runs) < rounds and not _trouble(runs):
-        runs.append(run_tests(tree, patch, tests, sandbox, environment))
+        runs.append(run(patch, tests))
         tests = tests.model_copy(update={"wrong_copies": None})
     return runs
 

@@ -182,7 +182,7 @@ def _tried(
     for test in instance.fail_to_pass:
         if not ids[_short(test)]:
             output = runs[1].output.partition("= FAILURES =")[0]
-            error = last_error(output, ": ")
+            error = last_error(output)
             count = len(runs[1].results)
             raise Refused(f"FAIL_TO_PASS: {test!r} is not among the {count} tests that ran{error}")
     for test in instance.fail_to_pass:
@@ -251,7 +251,7 @@ def _why(test: str, output: str) -> str:
     function = test.rpartition("::")[2].partition(" ")[0]
     name = re.escape(function)
     for section in re.findall(rf"\b{name}.*\n((?:(?!___|===).*\n)*)", output):
-        if error := last_error(section, ": "):
+        if error := last_error(section):
             return error
     return ""
 

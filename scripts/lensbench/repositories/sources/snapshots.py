@@ -59,7 +59,17 @@ def _add_everything(tree: Path, paths: bytes = b".") -> None:
     attributes.parent.mkdir(exist_ok=True)
     # `git add` fails for a file that does not have the encoding in its attributes.
     attributes.write_text("* !working-tree-encoding\n", encoding="utf-8")
-    git(tree, "--literal-pathspecs", "add", "--all", "--force", *PATHS, stdin=paths)
+    # one pack of objects, not thousands of files that are packed afterwards
+    git(
+        tree,
+        "-c",
+        "core.bigFileThreshold=1",
+        "--literal-pathspecs",
+        "add",
+        "-Af",
+        *PATHS,
+        stdin=paths,
+    )
 
 
 def submodules(tree: Path) -> dict[str, str]:
@@ -123,7 +133,7 @@ def rewrite_history(tree: Path, without: set[str]) -> bytes:
 
 def shrink(tree: Path) -> None:
     """Packs the repository in `tree` and deletes everything except its history, because each run copies it."""
-    git(tree, "repack", "-a", "-d", "-n", "--quiet")
+    git(tree, "repack", "-adnq")
     git(tree, "pack-refs", "--all")
     repository = tree / ".git"
     for name in LEFTOVERS:
