@@ -23,7 +23,12 @@ from calculator import (
 )
 
 from lensbench.agents.sandbox import NO_SANDBOX
-from lensbench.changes.environment import NO_ENVIRONMENT, environment_key, prepare_environment
+from lensbench.changes.environment import (
+    NO_ENVIRONMENT,
+    Environment,
+    environment_key,
+    prepare_environment,
+)
 from lensbench.changes.execute import TestRun, Trouble, last_error, run_tests
 from lensbench.changes.reports import TestResult
 from lensbench.core.errors import UserError
@@ -359,3 +364,17 @@ def test_parameters_out_of_a_set_have_one_order(tree: Path, reference: bytes) ->
     )
     first, second = (run_tests(tree, b"", tests, SANDBOX).results for _ in range(2))
     assert (list(first.values()).count(TestResult.PASSED), first) == (1, second)
+
+
+def test_what_an_installation_built_is_not_written_through_a_link(tmp_path: Path) -> None:
+    for folder in ("environment/built/pkg/__pycache__", "environment/installed", "repo", "outside"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "environment/built/pkg/_version.py").write_text("VERSION = 1")
+    (tmp_path / "repo/pkg").symlink_to(tmp_path / "outside")
+    environment = Environment("key", tmp_path / "environment/installed")
+    environment.add_built(tmp_path / "repo")
+    assert list((tmp_path / "outside").iterdir()) == []
+    (tmp_path / "repo/pkg").unlink()
+    (tmp_path / "repo/pkg").mkdir()
+    environment.add_built(tmp_path / "repo")
+    assert (tmp_path / "repo/pkg/_version.py").read_text() == "VERSION = 1"

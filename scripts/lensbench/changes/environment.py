@@ -124,12 +124,16 @@ class Environment:
         }
 
     def add_built(self, repo: Path) -> None:
-        """Adds what the installation built in the repository, such as a file with the version, and `repo` lacks."""
+        """Adds what the installation built in the repository, such as a file with the version, and `repo` lacks.
+        Nothing is written through a link that a patch put in the place of a folder."""
         if not self.folder:
             return
         folder = self.folder.with_name(_BUILT)
+        top = repo.resolve()
         for path in sorted(folder.rglob("*")):
             target = repo / path.relative_to(folder)
+            if not target.parent.resolve().is_relative_to(top):
+                continue
             if path.name == _BYTECODE and target.parent.is_dir():
                 target.mkdir(exist_ok=True)
             elif path.is_file() and not os.path.lexists(target) and target.parent.is_dir():
