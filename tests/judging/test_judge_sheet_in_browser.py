@@ -186,11 +186,18 @@ def test_two_tabs_with_the_same_sheet_do_not_overwrite_each_other(sheet: Page) -
     keys(other, "j", "2")
     expect(other.locator("#count")).to_have_text(f"1 of {ITEMS}")
     sheet.bring_to_front()
-    sheet.evaluate("dispatchEvent(new Event('focus'))")  # as a person's click on the tab would
+    turn_to(sheet, "Partial")
     expect(sheet.locator("#count")).to_have_text(f"1 of {ITEMS}")
     keys(sheet, "1")
-    other.evaluate("dispatchEvent(new Event('focus'))")
+    turn_to(other, "Met")
     expect(other.locator("#count")).to_have_text(f"2 of {ITEMS}")
+
+
+def turn_to(tab: Page, verdict: str) -> None:
+    """What a person's click on the tab does, once what the other tab stored has reached its process. The page's policy
+    forbids what wait_for_function evaluates in it."""
+    assert wait_for(lambda: f'\\"{verdict}\\"' in tab.evaluate("JSON.stringify(localStorage)"))
+    tab.evaluate("dispatchEvent(new Event('focus'))")
 
 
 def test_a_tab_that_was_not_told_of_the_other_overwrites_nothing(page: Page, folder: Path) -> None:

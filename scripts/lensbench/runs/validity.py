@@ -18,7 +18,16 @@ from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import Record, RunId, trial_folder
 from lensbench.core.rows import RunStatus, ValidityRow, columns
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.store import DISCARD, Discard, State, entries, read_records, rounds, state_of
+from lensbench.core.store import (
+    DISCARD,
+    Discard,
+    Entry,
+    State,
+    entries,
+    read_records,
+    rounds,
+    state_of,
+)
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import grouped, joined, row_of_run, write_table, yes_no
@@ -117,7 +126,7 @@ def _apart(together: Sequence[Record], plan: Plan) -> tuple[Sequence[Record], st
 def timing_csv(attempts: Iterable[tuple[int, Record]], mapping: str) -> str:
     """timing.csv in the protocol's form (section 3): a model_mapping row, then `task,condition,duration_s,attempt=N` in
     the order in which the runs began, discarded ones too, so that the last row of a run is the one that stands. Each
-    record comes with the number of its attempt in the store."""
+    record comes with the number of the attempt."""
     rows = set()
     for number, record in attempts:
         if (last := record.attempt).duration_s is not None:
@@ -125,6 +134,13 @@ def timing_csv(attempts: Iterable[tuple[int, Record]], mapping: str) -> str:
             seconds = f"{last.duration_s:.3f}".rstrip("0").rstrip(".")
             rows.add((last.started_at, f"{name},{record.condition},{seconds},attempt={number}"))
     return "\n".join([f"model_mapping,{mapping}", *(row for _, row in sorted(rows))]) + "\n"
+
+
+def which_attempt(entry: Entry, record: Record) -> int:
+    """The number of an attempt among those of its run: in the store, or what a run made elsewhere says itself."""
+    if record.source == "run":
+        return entry.number
+    return record.attempt.number
 
 
 def judge_validity(folder: Path) -> None:
@@ -149,18 +165,22 @@ def judge_validity(folder: Path) -> None:
                 Discard(validity.reason, validity.detail, "validity", spends_round=not is_busy)
             )
         past_rounds = rounds(tries)
+        made = len(tries)
         if run in records:
-            timed.append((tries[-1].number, records[run]))
+            number = which_attempt(tries[-1], records[run])
+            timed.append((number, records[run]))
+            if records[run].source != "run":
+                made = number
         for entry, _ in past_rounds:
             if record := entry.read_record(run):
-                timed.append((entry.number, record))
+                timed.append((which_attempt(entry, record), record))
         rows.append(
             {
                 **row_of_run(run),
                 "status": validity.status,
                 "reason": validity.reason,
                 "detail": validity.detail,
-                "attempts": str(len(tries)),
+                "attempts": str(made),
                 "discards": joined(discard.reason for _, discard in past_rounds),
                 "given_up": yes_no(state_of(tries, plan["max_rounds"]) == State.GIVEN_UP),
                 "ending": records[run].outcome.ending if run in records else "",
