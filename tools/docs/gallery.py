@@ -66,9 +66,10 @@ def add_gallery(source: Path, project: Path, root: Path) -> None:
     pages = {example: next(project.glob(example.path)) for example in EXAMPLES}
     for page in pages.values():
         _copy(page, project, shown)
-    demo = project / "bench" / "demo"
-    for page in [demo / "results.md", *(demo / "answers").rglob("*.html")]:
-        _copy(page, project, shown)
+    for folder in [project / "bench" / "demo", *project.glob("bench/evals/*")]:
+        linked = [folder / "report.html", folder / "results.md"]
+        for page in [*linked, *(folder / "answers").rglob("*.html")]:
+            _copy(page, project, shown)
     pictures = take_pictures(list(pages.values()), source / "docs" / "gallery")
     lines = [
         "# Gallery",
