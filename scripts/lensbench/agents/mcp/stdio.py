@@ -80,8 +80,11 @@ class Program:
 
     def greet(self, seconds: float) -> Message:
         """The handshake; returns what the server says of itself. Raises as `ask`."""
-        client = {"name": "lensbench", "version": "1"}
-        asked = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": client}
+        asked = {
+            "protocolVersion": VERSION,
+            "capabilities": {},
+            "clientInfo": {"name": "lensbench", "version": "1"},
+        }
         greeting = self.ask("initialize", asked, seconds)
         insist_on(greeting, "protocolVersion", str, "InitializeResult")
         insist_on(greeting, "capabilities", dict, "InitializeResult")
@@ -98,10 +101,14 @@ class Program:
             self._heard.wait_for(lambda: self._reply or self._has_ended, seconds)
             reply = self._reply
         if reply is None:
-            raise ServerEnded if self._has_ended else TimeoutError
+            if self._has_ended:
+                raise ServerEnded
+            raise TimeoutError
         if "error" in reply:
             error = reply["error"]
-            raise MCPError(error.get("message") if isinstance(error, dict) else error)
+            if isinstance(error, dict):
+                error = error.get("message")
+            raise MCPError(error)
         result = reply.get("result")
         return result if isinstance(result, dict) else {}
 
@@ -147,5 +154,6 @@ def _message(line: bytes) -> Message | None:
         message = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    is_message = isinstance(message, dict) and ("method" in message or "id" in message)
-    return message if is_message else None
+    if isinstance(message, dict) and ("method" in message or "id" in message):
+        return message
+    return None
